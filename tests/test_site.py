@@ -52,19 +52,21 @@ def test_the_index_lists_each_once_and_no_family_is_empty(kind):
     assert all(kind.families.values())
 
 
-def test_families_have_protocols_on_the_same_terms():
-    terms = {name: _core.protocol_terms(name) for name, *_ in _core.protocols()}
+def test_families_have_protocols_of_the_same_capabilities():
+    capabilities = {name: _core.protocol_capabilities(name) for name, *_ in _core.protocols()}
     families = protocols.PROTOCOLS.families
     rates = [family for family in families if "rate" in family]
     windows = [family for family in families if "indow" in family]
-    assert all(not terms[name]["keeps_windows"] for family in rates for name in families[family])
+    assert all(not capabilities[name]["keeps_windows"] for family in rates for name in families[family])
     assert all(
-        terms[name]["keeps_windows"] or terms[name]["has_headers"] for family in windows for name in families[family]
+        capabilities[name]["keeps_windows"] or capabilities[name]["has_headers"]
+        for family in windows
+        for name in families[family]
     )
-    several = {name for name, own in terms.items() if own["many_paths"]}
+    several = {name for name, own in capabilities.items() if own["many_paths"]}
     of_several = ("Explicit rates over several paths", "Windows of several paths")
     assert several == {name for family in of_several for name in families[family]}
-    assert _core.protocol_terms("no such protocol") is None
+    assert _core.protocol_capabilities("no such protocol") is None
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=index_of)

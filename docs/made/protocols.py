@@ -104,31 +104,31 @@ def _page(kind: Kind, name: str, title: str, does: str, module: str, types: dict
 
 def _serves(name: str) -> str:
     """Describe the connections that a protocol supports."""
-    terms = _core.protocol_terms(name)
-    assert terms is not None
+    capabilities = _core.protocol_capabilities(name)
+    assert capabilities is not None
     rows = {
-        "paths": "one or several for each connection" if terms["many_paths"] else "one for each connection",
+        "paths": "one or several for each connection" if capabilities["many_paths"] else "one for each connection",
         "claims": "rates are proportional to weight times qos, which must be 0.001 to 1000"
-        if terms["weighted"]
+        if capabilities["weighted"]
         else "all connections are equal: weight times qos must be 1",
-        "control of sources": _sources(terms),
+        "control of sources": _sources(capabilities),
         "demands": "a separate link of that capacity at the beginning of the path"
-        if terms["demands_as_links"]
+        if capabilities["demands_as_links"]
         else "enforced by the source",
-        "changed capacity": "reported at once" if terms["hears_capacities"] else "noticed with the next packet",
+        "changed capacity": "reported at once" if capabilities["hears_capacities"] else "noticed with the next packet",
     }
     return "\n".join(["| | |", "|---|---|", *(f"| {what} | {how} |" for what, how in rows.items())])
 
 
-def _sources(terms: dict[str, bool]) -> str:
-    if terms["has_headers"]:
+def _sources(capabilities: dict[str, bool]) -> str:
+    if capabilities["has_headers"]:
         return "a window that links change in the headers of data packets; lost data are not sent again"
-    if not terms["keeps_windows"]:
+    if not capabilities["keeps_windows"]:
         return "the rates that control packets bring back; data are paced at them, and lost data are not sent again"
     told = "windows, with a transport that acknowledges data, detects losses and sends lost data again"
-    if terms["hears_groups"]:
+    if capabilities["hears_groups"]:
         told += "; the network reports which paths share links"
-    return told + ("; packets are ECT(1)" if terms["is_scalable"] else "")
+    return told + ("; packets are ECT(1)" if capabilities["is_scalable"] else "")
 
 
 def rules_of(kind: Kind, name: str, types: dict) -> dict[str, dict]:

@@ -1,7 +1,7 @@
 //! The session of an application: the control of its source, and its packets.
 
 use anabranch_core::{Bytes, Rate, Span, Time};
-use anabranch_proto::control::{ConnectionView, Order};
+use anabranch_proto::control::{ConnectionView, PacketOrder};
 use anabranch_proto::protocols::{Control, Demands};
 use anabranch_proto::{LinkControls, LinkOrders, Orders, Protocol, SourceControl};
 
@@ -30,7 +30,7 @@ struct Path {
     /// Time of the last packet.
     sent: Option<Time>,
     /// Packets to send when the least time between packets has passed.
-    due: Vec<Order>,
+    due: Vec<PacketOrder>,
 }
 
 /// A link for the demand of a session: its capacity is the demand.
@@ -180,7 +180,7 @@ impl Session {
 
     /// Whether the paths have to begin with a link for the demand.
     fn needs_own(&self) -> bool {
-        self.demand.0.is_finite() && self.protocol.1.terms().demands == Demands::AsLinks
+        self.demand.0.is_finite() && self.protocol.1.capabilities().demands == Demands::AsLinks
     }
 
     /// Whether the session is leaving for good, or has left.
@@ -301,7 +301,7 @@ impl Session {
     }
 
     /// Sends a packet.
-    fn send(&mut self, now: Time, order: &Order) {
+    fn send(&mut self, now: Time, order: &PacketOrder) {
         let path = &mut self.paths[order.subflow];
         path.sent = Some(now);
         let Some(mut fields) = Fields::of(&order.header) else { return };

@@ -1,9 +1,9 @@
 //! Patterns of names, such as `h*`.
 
-/// Whether `name` fits `pattern`, in which `*` stands for any text and `?` for any character.
+/// Whether `name` matches `pattern`, in which `*` stands for any text and `?` for any character.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern.chars(), name.chars());
-    // Behind the last `*`, and what it stands for ends here so far.
+    // Position after the last `*`, and end of the text that it has matched so far.
     let mut star = None;
     while let Some(c) = name.clone().next() {
         let mut rest = pattern.clone();

@@ -1,4 +1,4 @@
-//! A server reached by its URL: at the first of its addresses that answers [rfc8305].
+//! Connections to a server by its URL: the first of its addresses that answers is taken [rfc8305].
 
 use std::future::poll_fn;
 use std::net::SocketAddr;
@@ -19,43 +19,43 @@ use crate::url::Url;
 const HEAD_START: Duration = Duration::from_millis(250);
 
 /// An attempt at an address.
-type Attempt<'a> = Pin<Box<dyn Future<Output = Result<Reached, SessionError>> + Send + 'a>>;
+type Attempt<'a> = Pin<Box<dyn Future<Output = Result<ClientSession, SessionError>> + Send + 'a>>;
 
-/// A connection to a server, with its client and the address that answered.
+/// A session of a client with a server, and the address that answered.
 #[derive(Debug)]
-pub struct Reached {
-    /// The client that made the connection.
+pub struct ClientSession {
+    /// Client that made the connection.
     pub client: Client,
-    /// The connection.
+    /// Session with the server.
     pub session: Session,
-    /// The address of the server that answered.
+    /// Address of the server that answered.
     pub remote: SocketAddr,
 }
 
-/// A server to connect to: its URL, and how it is reached and checked.
+/// The server to connect to, and how to reach and verify it.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
-    /// The URL of the server, which may have fingerprints of its certificate.
+    /// URL of the server, which may contain fingerprints of its certificate.
     pub url: &'a Url,
-    /// A file of certificates that the server's is signed by, instead of fingerprints in the URL.
+    /// File of certificates that signed the server's, instead of fingerprints in the URL.
     pub authorities: Option<&'a Path>,
-    /// Local addresses or interfaces, a path over each; none for what the system chooses.
+    /// Local addresses or interfaces, with a path over each; empty if the system chooses.
     pub via: &'a [String],
-    /// The congestion control of what this end sends.
+    /// Protocol that controls what this end sends.
     pub protocol: &'a Protocol,
 }
 
 impl Target<'_> {
-    /// Connects to the first address of the host that answers. They are tried in the order in which the system gives them,
-    /// the next when one has failed or has been silent for a quarter of a second.
+    /// Connects to the first address of the host that answers. They are tried in the order of the resolver: the next
+    /// one when one has failed or has been silent for a quarter of a second.
     ///
     /// # Errors
-    /// If there is none, or none answers: then with all that were tried.
-    pub async fn connect(&self) -> Result<Reached, SessionError> {
+    /// If there is no address, or none answers: the error has all that were tried.
+    pub async fn connect(&self) -> Result<ClientSession, SessionError> {
         self.connect_to_one_of(&addresses(&self.url.host, self.url.port).await?).await
     }
 
-    async fn connect_to_one_of(&self, remotes: &[SocketAddr]) -> Result<Reached, SessionError> {
+    async fn connect_to_one_of(&self, remotes: &[SocketAddr]) -> Result<ClientSession, SessionError> {
         let mut tried = Vec::new();
         let mut rest = remotes.iter().map(|&remote| -> Attempt<'_> { Box::pin(self.connect_at(remote)) });
         let mut attempts: Vec<_> = rest.next().into_iter().collect();
@@ -74,16 +74,16 @@ impl Target<'_> {
         Err(if tried.len() == 1 { tried.remove(0) } else { SessionError::Unreached { host, tried } })
     }
 
-    async fn connect_at(&self, remote: SocketAddr) -> Result<Reached, SessionError> {
+    async fn connect_at(&self, remote: SocketAddr) -> Result<ClientSession, SessionError> {
         let client = Client::bind(&resolve(self.via, remote)?).await?;
         let trust = self.authorities.map_or_else(|| self.url.trust(), |path| Trust::Authorities(path.to_owned()));
         let session = client.connect(&self.url.host, &[remote], &trust, self.protocol).await?;
-        Ok(Reached { client, session, remote })
+        Ok(ClientSession { client, session, remote })
     }
 }
 
-/// What comes of the first attempt that ends; the others go on.
-async fn first(attempts: &mut Vec<Attempt<'_>>) -> Result<Reached, SessionError> {
+/// The outcome of the first attempt that ends; the others continue.
+async fn first(attempts: &mut Vec<Attempt<'_>>) -> Result<ClientSession, SessionError> {
     poll_fn(|context| {
         for at in 0..attempts.len() {
             if let Poll::Ready(outcome) = attempts[at].as_mut().poll(context) {

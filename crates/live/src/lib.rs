@@ -1,4 +1,5 @@
-//! Real connections: the window controls of `anabranch_proto` under multipath QUIC, sockets, paths and measurement.
+//! Real connections: the window controls of `anabranch_proto` under multipath QUIC, with sockets, paths and
+//! measurements.
 
 #![forbid(unsafe_code)]
 

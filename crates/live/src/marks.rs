@@ -1,13 +1,13 @@
-//! Marks on packets (ECN), counted where packets arrive.
+//! Counts of marked packets (ECN) at the sockets where packets arrive.
 //!
-//! The QUIC library tells a sender that some were marked and not how many. Sockets see the field of every datagram; so they count, for
-//! each pair of addresses that was asked about. A count is exact where a connection is the only one between two pairs of
-//! address and port, and nobody else may count there then: who comes second counts nothing. What is not counted is what
-//! arrives before a path is known. Datagrams are counted whether or not they turn out to be sound, so who can send with
-//! the address of a peer can slow that peer down, to the least that its control knows.
+//! The QUIC library reports to a sender that packets were marked, but not how many. Sockets see the ECN field of every
+//! datagram, so they count marks for each registered pair of addresses. A count is exact where a connection is the only
+//! one between two pairs of address and port. Only one connection may count there; a second one counts nothing. Packets
+//! that arrive before a path is known are not counted. Datagrams are counted whether or not they prove valid. So an
+//! attacker that sends with the address of a peer can slow that peer down, to the least rate of its control.
 //!
-//! Packets of controls that count marks leave as ECT(1) [rfc9331]. The library knows ECT(0) alone: what leaves is changed
-//! here, and so is what arrives.
+//! Packets of controls that count marks leave as ECT(1) [rfc9331]. The library knows ECT(0) alone, so fields are
+//! changed here when packets leave and arrive.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -16,22 +16,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use crate::quic::udp::{EcnCodepoint, RecvMeta};
 
-/// What the sockets of an endpoint know of marks; copies share it.
+/// The state of marks at the sockets of an endpoint; copies share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// Whether there is anything in the table: most endpoints have nothing there.
+    /// Whether the table has entries; most endpoints have none.
     is_used: AtomicBool,
     table: RwLock<Table>,
 }
 
 #[derive(Debug, Default)]
 struct Table {
-    /// By the local address, if it is known, and the remote one.
+    /// Counts by the local address, if it is known, and the remote address.
     counters: HashMap<Addresses, Arc<Mutex<Count>>>,
-    /// Where packets are to be ECT(1), and for how many.
+    /// Addresses to which packets leave as ECT(1), with the number of users.
     scalable: HashMap<SocketAddr, usize>,
 }
 
@@ -39,15 +39,15 @@ type Addresses = (Option<IpAddr>, SocketAddr);
 
 #[derive(Debug, Default)]
 struct Count {
-    /// Packets marked since this was last taken.
+    /// Packets marked since the last call of `take`.
     marked: u64,
-    /// The part that is marked here of those that were not before, and how much of a packet that has come to.
+    /// Share of unmarked packets that are marked here, and the fraction of a packet that is due.
     share: f64,
     due: f64,
 }
 
 impl Count {
-    /// Counts datagrams of one kind that have arrived; gives whether any is marked now.
+    /// Counts datagrams of one kind that have arrived; true if any is marked now.
     fn look(&mut self, packets: u64, is_marked: bool) -> bool {
         if is_marked {
             self.marked += packets;
@@ -62,7 +62,7 @@ impl Count {
 }
 
 impl Marks {
-    /// Counts what arrives between these addresses until it is dropped; `None` if somebody does already.
+    /// Counts packets between these addresses until the counter is dropped; `None` if another counter exists.
     pub fn count(&self, local: Option<IpAddr>, remote: SocketAddr) -> Option<Counter> {
         let pair = (local, remote);
         let count = Arc::new(Mutex::new(Count::default()));
@@ -75,20 +75,20 @@ impl Marks {
         })
     }
 
-    /// What leaves for an address is ECT(1) until this is dropped.
+    /// Makes packets to an address ECT(1) until the result is dropped.
     pub fn send_scalable(&self, remote: SocketAddr) -> Scalable {
         self.change(|table| *table.scalable.entry(remote).or_default() += 1);
         Scalable { marks: self.clone(), remote }
     }
 
-    /// The field of a packet that leaves.
+    /// The ECN field of a packet that leaves.
     pub fn leaving(&self, remote: SocketAddr, is_markable: bool, ecn: Option<EcnCodepoint>) -> Option<EcnCodepoint> {
         let is_scalable =
             self.0.is_used.load(Ordering::Relaxed) && self.read(|table| table.scalable.contains_key(&remote));
         if is_scalable { ecn.map(|_| EcnCodepoint::Ect1) } else { ecn.filter(|_| is_markable) }
     }
 
-    /// Looks at what has arrived, and changes it to what the QUIC library is to see.
+    /// Counts packets that have arrived, and sets the fields that the QUIC library is to see.
     pub fn look(&self, metas: &mut [RecvMeta]) {
         if self.0.is_used.load(Ordering::Relaxed) {
             self.read(|table| metas.iter_mut().for_each(|meta| table.look(meta)));
@@ -122,7 +122,7 @@ impl Table {
     }
 }
 
-/// Counts marks between two addresses; it ends when it is dropped.
+/// A counter of marks between two addresses; it ends when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Counter {
     marks: Marks,
@@ -131,12 +131,12 @@ pub(crate) struct Counter {
 }
 
 impl Counter {
-    /// Packets marked since this was last asked.
+    /// Packets marked since the last call.
     pub fn take(&self) -> u64 {
         std::mem::take(&mut lock(&self.count).marked)
     }
 
-    /// From now on this part of the packets that arrive is marked here, spread evenly.
+    /// Sets the share of arriving packets to mark here, spread evenly.
     pub fn mark(&self, share: f64) {
         lock(&self.count).share = share.clamp(0.0, 1.0);
     }
@@ -148,7 +148,7 @@ impl Drop for Counter {
     }
 }
 
-/// That what leaves for an address is ECT(1), as long as it is there.
+/// A registration that makes packets to an address ECT(1) while it exists.
 #[derive(Debug)]
 pub(crate) struct Scalable {
     marks: Marks,

@@ -11,16 +11,16 @@ use tokio::time::timeout;
 
 use crate::quic::{Connection, ConnectionError, ReadExactError, RecvStream, SendStream, WriteError};
 
-/// How long a message may take from its first byte to its last.
+/// The longest time from the first byte of a message to its last.
 const MESSAGE_TIME: Duration = Duration::from_secs(10);
 
-/// How long an answer may be in coming.
+/// The longest wait for an answer.
 const ANSWER_TIME: Duration = Duration::from_secs(30);
 
-/// How often it says so who has long to work on an answer.
+/// Time between signs of life of a peer that works on an answer.
 pub const WORKING: Duration = Duration::from_secs(5);
 
-/// Why nothing came of a request.
+/// The reason why a request has failed.
 #[derive(Debug, Error)]
 #[allow(missing_docs)]
 pub enum AskError {
@@ -42,7 +42,7 @@ pub enum AskError {
     Silent,
 }
 
-/// Reads a message, whenever it begins.
+/// Reads a message, which may begin at any time.
 pub async fn read<M: DeserializeOwned>(stream: &mut RecvStream) -> Result<M, AskError> {
     let mut head = [0; 2];
     stream.read_exact(&mut head).await?;
@@ -51,7 +51,7 @@ pub async fn read<M: DeserializeOwned>(stream: &mut RecvStream) -> Result<M, Ask
     Ok(decode(&body)?)
 }
 
-/// Reads a message that is not awaited: it is to come at once.
+/// Reads a message that must have begun already.
 pub async fn read_at_once<M: DeserializeOwned>(stream: &mut RecvStream) -> Result<M, AskError> {
     timeout(MESSAGE_TIME, read(stream)).await.map_err(|_| AskError::Slow)?
 }
@@ -61,22 +61,22 @@ pub async fn write(stream: &mut SendStream, message: &impl Serialize) -> Result<
     Ok(stream.write_all(&encode(message)?).await?)
 }
 
-/// Asks for something: the answer, and the stream on which more may follow.
+/// Sends a request; returns the answer, and the stream on which more may follow.
 ///
 /// # Errors
-/// If it is refused, or the connection is lost.
+/// If the request is refused, or the connection is lost.
 pub async fn ask(connection: &Connection, request: &Request) -> Result<(Answer, RecvStream), AskError> {
     let (mut send, mut receive) = connection.open_bi().await?;
     write(&mut send, request).await?;
-    // The sharer may have answered and gone before it hears of the end.
+    // The sharer may have answered and closed the stream before this end.
     let _ = send.finish();
     Ok((answer(&mut receive).await?, receive))
 }
 
-/// The answer to a request, or the next one if it was that there is work to do.
+/// Reads the answer to a request, or the next answer after a sign of life.
 ///
 /// # Errors
-/// If it is refused, the connection is lost, or nothing comes for long.
+/// If the request is refused, the connection is lost, or no answer comes for long.
 pub async fn answer(stream: &mut RecvStream) -> Result<Answer, AskError> {
     match timeout(ANSWER_TIME, read(stream)).await.map_err(|_| AskError::Silent)?? {
         Answer::Refused(refusal) => Err(AskError::Refused(refusal)),

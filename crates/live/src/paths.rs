@@ -1,7 +1,7 @@
-//! The paths of a connection: opened one after another, watched, and opened anew when they come back.
+//! The paths of a connection: opened one after another, watched, and opened anew after a loss.
 //!
-//! A client has a path for each pair of a local and a remote address. One that stays silent is given up, and the pair is
-//! tried again, ever less often, as long as the connection lives. A server sees paths come and go.
+//! A client has a path for each pair of a local and a remote address. A path that stays silent is given up, and its
+//! pair is tried again, less and less often, while the connection lasts. A server sees paths appear and disappear.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,77 +16,77 @@ use crate::quic::{
     Connection, FourTuple, Path, PathError, PathEvent, PathId, PathStats, PathStatus, controller, path_number,
 };
 
-/// When a path is tried again that the peer has no room for yet: it needs a moment after the handshake.
+/// Time before a path is tried again for which the peer has no room yet, as in the first moments after the handshake.
 const SOON: Duration = Duration::from_millis(5);
 
-/// How often a path is tried again after [`SOON`].
+/// Number of such tries.
 const SOON_TRIES: u32 = 400;
 
-/// How often each end lets the other hear of it on every path. The QUIC library does so only on paths that are idle, and may
-/// acknowledge what comes on one path on another: so a sender would hear nothing on a path that carries its data, and give it
-/// up.
+/// Time between packets that each end sends on every path as a sign of life. The QUIC library sends them only on idle
+/// paths, and may acknowledge packets of one path on another. So a sender could receive nothing on a path that carries
+/// its data, and give it up.
 const BEAT: Duration = Duration::from_millis(500);
 
-/// How long the next path waits for one that does not answer.
+/// The longest wait of the next path for a path that does not answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// When a path is tried again that was lost: at first, and at most.
+/// Time before a lost path is tried again: at first, and at most.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(8));
 
-/// The most addresses of a peer that are told apart; those that come later take the place of ones that are gone.
+/// The most addresses of a peer that are recorded; later ones replace those without a path.
 const MOST_PAIRS: usize = 2 * MOST_PATHS;
 
-/// What a path has carried, over all times that it was open.
+/// Counts and state of a path, over all times that it was open.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathReport {
-    /// The addresses of the path, as people read them.
+    /// Addresses of the path, for readers.
     pub label: String,
-    /// Whether it is open now.
+    /// Whether the path is open now.
     pub is_open: bool,
-    /// How often it was opened.
+    /// Number of times that the path was opened.
     pub openings: u32,
-    /// Bytes of UDP payload.
+    /// Bytes of UDP payload sent.
     pub sent_bytes: u64,
-    /// Bytes of UDP payload.
+    /// Bytes of UDP payload received.
     pub received_bytes: u64,
     /// Packets sent.
     pub sent_packets: u64,
-    /// Packets that were found to be lost.
+    /// Packets that were detected as lost.
     pub lost_packets: u64,
-    /// The round trip in seconds.
+    /// Round trip in seconds.
     pub rtt_s: f64,
-    /// What may be under way, in bytes.
+    /// Congestion window in bytes.
     pub window_bytes: u64,
 }
 
 /// A pair of addresses, and whether a path is wanted between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressPair {
-    /// The address of this end; `None` if the system is to choose it.
+    /// Address of this end; `None` if the system chooses it.
     pub local: Option<IpAddr>,
-    /// The address and port of the other end.
+    /// Address and port of the other end.
     pub remote: SocketAddr,
     /// Whether a path is wanted between them.
     pub is_wanted: bool,
 }
 
-/// A pair of addresses, and the paths that there were between them.
+/// A pair of addresses, with the paths that existed between them.
 struct PairPaths {
     local: Option<IpAddr>,
     remote: SocketAddr,
-    /// The addresses as people read them.
+    /// Addresses of the pair, for readers.
     label: String,
     /// Whether a path is wanted between them.
     is_wanted: bool,
-    /// The last path.
+    /// The latest path.
     path: Option<Path>,
     is_open: bool,
     openings: u32,
-    /// What earlier paths carried.
+    /// Counts of earlier paths.
     before: Counts,
-    /// How often it was tried in vain since it was last open.
+    /// Number of failed tries since the path was last open.
     failures: u32,
-    /// When it is to be tried; `None` while there is a path.
+    /// Time of the next try; `None` while there is a path.
     due: Option<Instant>,
 }
 
@@ -126,7 +126,7 @@ impl PairPaths {
         }
     }
 
-    /// A path begins here.
+    /// Records that a path begins.
     fn begin(&mut self, path: Path) {
         if let Some(last) = self.path.replace(path) {
             self.before = self.before.with(&last.stats());
@@ -164,13 +164,13 @@ pub(crate) struct Paths {
     connection: Connection,
     pairs: Arc<Mutex<Vec<PairPaths>>>,
     is_client: bool,
-    /// Told when other paths are wanted.
+    /// Signal that other paths are wanted.
     change: Arc<Notify>,
 }
 
 impl Paths {
-    /// Those of a client over these pairs; the first that is wanted is open already. Of some local addresses the pairs have
-    /// stand-ins.
+    /// The paths of a client over these pairs; the first wanted one is open already. `stand_ins` has the real addresses
+    /// of local stand-ins.
     pub(crate) fn of_client(
         connection: Connection,
         pairs: Vec<AddressPair>,
@@ -203,13 +203,13 @@ impl Paths {
         self.lock().iter().map(PairPaths::report).collect()
     }
 
-    /// The slot of each pair at the control of the connection; `None` for those without a path.
+    /// Slot of each pair in the control of the connection; `None` for pairs without a path.
     pub(crate) fn slots(&self) -> Vec<Option<usize>> {
         let of = |pair: &PairPaths| slot(&self.connection, pair.path.as_ref().filter(|_| pair.is_open)?.id());
         self.lock().iter().map(of).collect()
     }
 
-    /// The number in QUIC and the slot of each path that is open.
+    /// Number in QUIC and slot of each open path.
     pub(crate) fn numbered_slots(&self) -> Vec<(u32, usize)> {
         let of = |pair: &PairPaths| {
             let path = pair.path.as_ref().filter(|_| pair.is_open)?.id();
@@ -218,13 +218,13 @@ impl Paths {
         self.lock().iter().filter_map(of).collect()
     }
 
-    /// The number of each pair's path in QUIC, the same at both ends; `None` for those without one.
+    /// Number of each pair's path in QUIC, the same at both ends; `None` for pairs without a path.
     pub(crate) fn numbers(&self) -> Vec<Option<u32>> {
         let of = |pair: &PairPaths| path_number(pair.path.as_ref().filter(|_| pair.is_open)?.id());
         self.lock().iter().map(of).collect()
     }
 
-    /// The paths that are open, each with its local address, if that is known, and its remote one.
+    /// The open paths, each with its local address, if that is known, and its remote address.
     pub(crate) fn open(&self) -> Vec<(PathId, Option<IpAddr>, SocketAddr)> {
         let of = |pair: &PairPaths| {
             let path = pair.path.as_ref().filter(|_| pair.is_open)?;
@@ -234,7 +234,7 @@ impl Paths {
         self.lock().iter().filter_map(of).collect()
     }
 
-    /// From now on a path of a pair is wanted or not.
+    /// Sets whether a path of a pair is wanted.
     pub(crate) fn want(&self, index: usize, is_wanted: bool) {
         if let Some(pair) = self.lock().get_mut(index).filter(|pair| pair.is_wanted != is_wanted) {
             pair.is_wanted = is_wanted;
@@ -244,11 +244,11 @@ impl Paths {
         self.change.notify_one();
     }
 
-    /// Closes what is open and not wanted; the last path stays until there is another.
+    /// Closes open paths that are not wanted; the last path stays until there is another.
     fn close_unwanted(&self) {
         for pair in self.lock().iter().filter(|pair| pair.is_open && !pair.is_wanted) {
             if let Some(path) = &pair.path {
-                // It is tried again when anything has changed.
+                // A failed close is tried again after the next change.
                 let _ = path.close();
             }
         }
@@ -258,10 +258,10 @@ impl Paths {
         self.pairs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens what is to be open and watches it, until the connection ends.
+    /// Opens wanted paths and watches them, until the connection ends.
     pub(crate) async fn keep(self) {
         let mut events = self.connection.path_events();
-        // The pair that is being opened, and until when the next waits for it.
+        // The pair that is being opened, and the time until which the next one waits for it.
         let mut opening: Option<(usize, Instant)> = None;
         let mut beat = tokio::time::interval(BEAT);
         loop {
@@ -288,7 +288,7 @@ impl Paths {
 
     fn beat(&self) {
         for path in self.lock().iter().filter_map(|pair| pair.path.as_ref().filter(|_| pair.is_open)) {
-            // One that is closed just now is told of by an event.
+            // An event reports a path that is closed just now.
             let _ = path.ping();
         }
     }
@@ -302,7 +302,7 @@ impl Paths {
         self.lock().iter().filter_map(|pair| pair.due).min()
     }
 
-    /// Tries the first pair that is due; which, if a path has begun there.
+    /// Tries the first pair that is due; returns it if a path has begun there.
     async fn open_next(&self, now: Instant) -> Option<usize> {
         let (index, local, remote) = {
             let pairs = self.lock();
@@ -312,7 +312,7 @@ impl Paths {
         };
         let opening = self.connection.open_path(FourTuple::new(remote, local), PathStatus::Available);
         let path = opening.path_id().and_then(|id| self.connection.path(id));
-        // It has failed at once, or is dropped: events tell of what comes of it.
+        // The attempt has failed at once, or events will report its outcome.
         let error = if path.is_none() { opening.await.err() } else { None };
         let pair = &mut self.lock()[index];
         if let Some(path) = path {
@@ -352,7 +352,7 @@ impl Paths {
         }
     }
 
-    /// Events were missed.
+    /// Looks for lost paths after events were missed.
     fn look_for_lost(&self) {
         for pair in self.lock().iter_mut() {
             if pair.path.as_ref().is_some_and(|path| path.remote_address().is_err()) && pair.due.is_none() {
@@ -362,12 +362,12 @@ impl Paths {
     }
 }
 
-/// The slot of a path at the control of its connection; `None` if it has none.
+/// The slot of a path in the control of its connection; `None` if it has none.
 pub(crate) fn slot(connection: &Connection, path: PathId) -> Option<usize> {
     controller::<Slot>(connection, path)?.number()
 }
 
-/// The path of a pair is gone.
+/// Records that the path of a pair is lost.
 fn lose(pair: &mut PairPaths, is_client: bool) {
     pair.is_open = false;
     if is_client && pair.is_wanted {
@@ -377,7 +377,7 @@ fn lose(pair: &mut PairPaths, is_client: bool) {
     }
 }
 
-/// Where a server writes down what comes from an address.
+/// The record of a server for packets from an address.
 fn place(pairs: &mut Vec<PairPaths>, remote: SocketAddr) -> &mut PairPaths {
     let known = pairs.iter().position(|pair| pair.remote == remote && !pair.is_open);
     let is_full = pairs.len() >= MOST_PAIRS;
@@ -390,7 +390,7 @@ fn place(pairs: &mut Vec<PairPaths>, remote: SocketAddr) -> &mut PairPaths {
     &mut pairs[index]
 }
 
-/// The number in QUIC and the group of each path that is open.
+/// Number in QUIC and group of each open path.
 pub(crate) fn numbered(numbers: &[Option<u32>], groups: &[u32]) -> Vec<(u32, u32)> {
     let all = numbers.iter().enumerate();
     all.filter_map(|(path, number)| Some(((*number)?, groups.get(path).copied().unwrap_or(0)))).collect()

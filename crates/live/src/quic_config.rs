@@ -9,43 +9,44 @@ use crate::quic::{AckFrequencyConfig, IdleTimeout, TransportConfig, VarInt};
 /// The most streams of each kind that a peer may have open at a time.
 const MOST_STREAMS: u32 = 64;
 
-/// The most bytes that a stream may have under way. A connection ends where a stream has some thousand gaps, so packets of
-/// 1200 bytes of which every other is lost must come to less; a sender that needs more under way takes several streams.
+/// The most bytes in flight on a stream. A connection ends where a stream has some thousand gaps, so packets of 1200
+/// bytes of which every other is lost must stay below; a sender that needs more takes several streams.
 const STREAM_WINDOW: u32 = 2 << 20;
 
-/// Bytes that a peer that only asks may send on a stream before they are read: more than any request has.
+/// Bytes that a peer which only sends requests may send on a stream before they are read: more than any request has.
 const REQUEST_WINDOW: u32 = 8 << 10;
 
-/// Every second packet is acknowledged at once, as QUIC does by itself, and one alone after a millisecond, which is the least
-/// that the QUIC library takes, instead of 25 [rfc9002, sec. 5.3]. A control takes a round trip for that of the path, and
-/// the library tells it of no delay at the peer before it is too late.
+/// Number of packets and delay after which the peer acknowledges: every second packet at once, as is usual in QUIC, and
+/// a single packet after a millisecond instead of 25 [rfc9002, sec. 5.3]. A millisecond is the least that the QUIC
+/// library accepts. A control takes a round trip for that of the path, and the library reports the delay at the peer
+/// too late.
 const ACKS: (u32, Duration) = (2, Duration::from_millis(1));
 
-/// Bytes that are kept until they are acknowledged, before anything is known.
+/// Bytes that are kept until they are acknowledged, before the window is known.
 const FIRST_SEND_WINDOW: u64 = 1 << 20;
 
-/// Bytes of datagrams that wait to be sent, and to be read: what is old gives way.
+/// Bytes of datagrams that wait to be sent or read; old ones are dropped.
 const DATAGRAMS: usize = 4 << 10;
 
 /// The settings of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QuicConfig {
-    /// The size of full packets, as payload of UDP; `None` for as much as each path turns out to take.
+    /// Size of full packets, as payload of UDP; `None` for the largest that each path supports.
     pub payload: Option<u16>,
-    /// How long a path, or a connection, may go without an answer before it is given up.
+    /// The longest silence of a path, or of a connection, before it is given up.
     pub idle: Duration,
-    /// The number of packets that the peer acknowledges at a time, and the delay after which it acknowledges fewer.
+    /// Number of packets that the peer acknowledges at a time, and delay after which it acknowledges fewer.
     pub acks: (u32, Duration),
-    /// The bytes that a peer may send before they are read, over all streams.
+    /// Bytes that a peer may send before they are read, over all streams.
     pub receive_window: u32,
-    /// The bytes that a peer may send before they are read, on one stream.
+    /// Bytes that a peer may send before they are read, on one stream.
     pub stream_window: u32,
-    /// The most streams without an answer that a peer may have open at a time.
+    /// The most open streams without answers of a peer.
     pub uni_streams: u32,
 }
 
 impl Default for QuicConfig {
-    /// The settings for networks of which nothing is known.
+    /// The settings for unknown networks.
     fn default() -> Self {
         Self {
             payload: None,
@@ -59,13 +60,13 @@ impl Default for QuicConfig {
 }
 
 impl QuicConfig {
-    /// The settings for a peer that only sends requests: it may send no more than these before they are read.
+    /// The settings for a peer that only sends requests, with small limits on what it may send before it is read.
     pub fn asking() -> Self {
         let receive_window = MOST_STREAMS * REQUEST_WINDOW;
         Self { receive_window, stream_window: REQUEST_WINDOW, uni_streams: 0, ..Self::default() }
     }
 
-    /// The transport settings of the QUIC library, with a group as its congestion control.
+    /// Converts the settings for the QUIC library, with a group as its congestion control.
     pub(crate) fn transport(&self, group: Arc<Group>) -> TransportConfig {
         let mut transport = TransportConfig::default();
         let most = VarInt::MAX.into_inner();

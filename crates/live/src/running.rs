@@ -1,4 +1,4 @@
-//! Work on other threads, whose events the caller reads when it has time.
+//! Work on other threads, whose events the caller reads at any time.
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-/// Threads that the work is done on, beside the one that asks.
+/// Number of threads for the work, besides the caller's.
 const WORKERS: usize = 2;
 
-/// How long connections that end may take to say so.
+/// The longest wait for connections to report their end.
 const FAREWELL: Duration = Duration::from_millis(20);
 
-/// How long threads may take to end: chunks that are there are still written.
+/// The longest wait for threads to end, in which they still write received chunks.
 const LEAVING: Duration = Duration::from_secs(2);
 
-/// The sending end of the events of some work.
+/// Sender of the events of some work.
 #[derive(Debug)]
 pub struct Events<E>(Sender<E>);
 
@@ -29,7 +29,7 @@ impl<E> Clone for Events<E> {
 impl<E> Events<E> {
     /// Sends an event.
     pub fn tell(&self, event: E) {
-        // Who no longer listens will have dropped the rest too.
+        // A caller that no longer listens has dropped the work too.
         let _ = self.0.send(event);
     }
 }
@@ -43,10 +43,10 @@ pub struct Running<E> {
 }
 
 impl<E: Send + 'static> Running<E> {
-    /// Begins work that sends events.
+    /// Starts work that sends events.
     ///
     /// # Errors
-    /// If no thread can be made.
+    /// If no thread can be created.
     pub fn start<F>(work: impl FnOnce(Events<E>) -> F) -> io::Result<Self>
     where
         F: Future<Output = ()> + Send + 'static,
@@ -60,7 +60,7 @@ impl<E: Send + 'static> Running<E> {
                     () = work => {}
                     _ = stopped => {}
                 }
-                // Connections that were dropped say so.
+                // Dropped connections report their end.
                 tokio::time::sleep(FAREWELL).await;
             });
             runtime.shutdown_timeout(LEAVING);
@@ -79,7 +79,7 @@ impl<E> Drop for Running<E> {
     fn drop(&mut self) {
         self.stop.take();
         if let Some(thread) = self.thread.take() {
-            // It has said why, if it went wrong.
+            // A panic has been reported by its thread.
             let _ = thread.join();
         }
     }

@@ -1,7 +1,7 @@
-//! The certificates of servers, and how clients check them: TLS 1.3, never unchecked.
+//! Certificates of servers, and their verification by clients: TLS 1.3, never unchecked.
 //!
-//! A server has a certificate, read from files or made at its start. A client knows it by the SHA-256 of the certificate,
-//! which stands in the server's URL, or by who signed it. There is no way to connect without either.
+//! A server has a certificate, read from files or made at its start. A client verifies it by its SHA-256, which is part
+//! of the server's URL, or by its signature. No connection is possible without either.
 
 use std::fmt;
 use std::fs;
@@ -20,49 +20,49 @@ use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme, version};
 
 use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
 
-/// What both ends must speak.
+/// Name of the protocol that both ends must use.
 pub const ALPN: &[u8] = b"anabranch/1";
 
-/// Digits of a fingerprint.
+/// Number of digits of a fingerprint.
 const DIGITS: usize = 64;
 
-/// Why an identity or a trust cannot be.
+/// The reason why an identity or a trust is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum SecurityError {
     /// A file cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         error: io::Error,
     },
-    /// A file has no such thing in it.
+    /// A file lacks the required content.
     #[error("{}: it has no {what} in PEM", path.display())]
     Lacks {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What was looked for.
+        /// Content that is missing.
         what: &'static str,
     },
-    /// A certificate and its key do not go together, or are of no use.
+    /// A certificate and its key do not match, or are invalid.
     #[error("the certificate or its key cannot be used: {0}")]
     Unusable(rustls::Error),
-    /// A new certificate cannot be kept.
+    /// A new certificate cannot be stored.
     #[error("cannot keep a certificate at {}: {error}", path.display())]
     NotKept {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         error: io::Error,
     },
-    /// No certificate could be made.
+    /// A certificate cannot be made.
     #[error("no certificate could be made: {0}")]
     NotMade(rcgen::Error),
-    /// There is nobody to trust.
+    /// There is no trusted certificate.
     #[error("this system has no certificates to trust; give a fingerprint or a file of certificates")]
     NobodyTrusted,
-    /// A text is no fingerprint.
+    /// A text is not a fingerprint.
     #[error("`{0}` is not a fingerprint; it must be the {DIGITS} hexadecimal digits of a SHA-256")]
     NoFingerprint(String),
 }
@@ -108,7 +108,7 @@ impl FromStr for Fingerprint {
     }
 }
 
-/// A certificate with its key: who a server is.
+/// A certificate with its key, which identifies a server.
 #[derive(Debug)]
 pub struct Identity {
     chain: Vec<CertificateDer<'static>>,
@@ -116,7 +116,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Makes a certificate, which clients know by its fingerprint only.
+    /// Makes a new certificate, which clients know by its fingerprint only.
     pub fn made() -> Result<Self, SecurityError> {
         let made = rcgen::generate_simple_self_signed(["anabranch".to_owned()]).map_err(SecurityError::NotMade)?;
         let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
@@ -130,8 +130,8 @@ impl Identity {
         Ok(Self { chain, key: PrivateKeyDer::from_pem_slice(&read(key)?).map_err(lacks)? })
     }
 
-    /// The one kept in a PEM file with both, so that clients know it by the same fingerprint next time; it is made, and
-    /// kept for its owner's eyes alone, if it is not there.
+    /// Reads certificate and key from one PEM file. If the file does not exist, it is made, readable by its owner only,
+    /// so that the fingerprint stays the same next time.
     pub fn kept(path: &Path) -> Result<Self, SecurityError> {
         if !path.exists() {
             keep_new(path).map_err(|error| SecurityError::NotKept { path: path.to_owned(), error })?;
@@ -144,12 +144,12 @@ impl Identity {
         Fingerprint::of(&self.chain[0])
     }
 
-    /// The certificate with those that vouch for it, and the key.
+    /// The certificate with its chain, and the key.
     pub(crate) fn parts(&self) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
         (self.chain.clone(), self.key.clone_key())
     }
 
-    /// The TLS of a server with this identity.
+    /// The TLS settings of a server with this identity.
     pub(crate) fn tls(&self) -> Result<QuicServerConfig, SecurityError> {
         let mut tls = rustls::ServerConfig::builder_with_provider(crypto())
             .with_protocol_versions(&[&version::TLS13])
@@ -162,7 +162,8 @@ impl Identity {
     }
 }
 
-/// Makes an identity and keeps it at `path`, whole or not at all; one that came there meanwhile stays.
+/// Makes an identity and stores it at `path`, completely or not at all; an identity that was stored there meanwhile
+/// stays.
 fn keep_new(path: &Path) -> io::Result<()> {
     let made = rcgen::generate_simple_self_signed(["anabranch".to_owned()]).map_err(io::Error::other)?;
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -180,19 +181,19 @@ fn keep_new(path: &Path) -> io::Result<()> {
     written
 }
 
-/// How a client checks the server's certificate.
+/// The way in which a client verifies the server's certificate.
 #[derive(Clone, Debug)]
 pub enum Trust {
-    /// Its certificate has one of these fingerprints.
+    /// The certificate has one of these fingerprints.
     Pins(Vec<Fingerprint>),
-    /// Its certificate is good for its name, signed by one of those in a PEM file.
+    /// The certificate is valid for its name, and signed by one in this PEM file.
     Authorities(PathBuf),
-    /// Its certificate is good for its name, signed by one that this system trusts.
+    /// The certificate is valid for its name, and signed by one that this system trusts.
     System,
 }
 
 impl Trust {
-    /// The TLS of a client with this trust.
+    /// The TLS settings of a client with this trust.
     pub(crate) fn tls(&self) -> Result<QuicClientConfig, SecurityError> {
         let builder = rustls::ClientConfig::builder_with_provider(crypto())
             .with_protocol_versions(&[&version::TLS13])
@@ -227,7 +228,7 @@ fn read(path: &Path) -> Result<Vec<u8>, SecurityError> {
     fs::read(path).map_err(|error| SecurityError::Unreadable { path: path.to_owned(), error })
 }
 
-/// All certificates of a PEM file; there is one at least.
+/// All certificates of a PEM file, which has at least one.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, SecurityError> {
     let text = read(path)?;
     let chain: Vec<_> = CertificateDer::pem_slice_iter(&text).filter_map(Result::ok).collect();
@@ -243,7 +244,7 @@ fn roots(certificates: Vec<CertificateDer<'static>>) -> Result<RootCertStore, Se
     if added == 0 { Err(SecurityError::NobodyTrusted) } else { Ok(roots) }
 }
 
-/// Takes peers whose certificate has one of these fingerprints, and who hold its key.
+/// A verifier that accepts peers whose certificate has one of these fingerprints and who hold its key.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     pins: Vec<Fingerprint>,
@@ -255,7 +256,7 @@ impl Pinned {
         Self { pins, crypto: crypto() }
     }
 
-    /// Whether the certificate is one of those; `whose` says who has shown it.
+    /// Checks that the certificate is a known one; `whose` names its holder in errors.
     pub(crate) fn check(&self, certificate: &CertificateDer<'_>, whose: &str) -> Result<(), rustls::Error> {
         let found = Fingerprint::of(certificate);
         if self.pins.contains(&found) {
@@ -266,7 +267,7 @@ impl Pinned {
         Err(rustls::Error::General(format!("the {whose}'s certificate has the fingerprint {found}, not {wanted}")))
     }
 
-    /// Whether who has shown a certificate holds its key.
+    /// Checks that the holder of a certificate has its key.
     pub(crate) fn verify_signature(
         &self,
         message: &[u8],

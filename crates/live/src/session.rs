@@ -1,4 +1,4 @@
-//! Connections over several paths: a server that takes them, a client that makes them, and what both have then.
+//! Connections over several paths: servers, clients, and the sessions of both.
 
 use std::fmt;
 use std::io;
@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use anabranch_core::Rate;
 use anabranch_proto::Protocol;
-use anabranch_proto::window::Standing;
+use anabranch_proto::window::SubflowSnapshot;
 use tokio::task::JoinHandle;
 
-use crate::control::{Group, MOST_MIRRORED, MOST_PATHS, Mirrored, PathState, Unsuited, named};
-use crate::feedback::{Guidance, Message, Others, Peer, SentStandings, receive_feedback, send_feedback};
+use crate::control::{Group, MOST_PATHS, MOST_REMOTE, PathState, RemoteSubflow, Unsuited, named};
+use crate::feedback::{Guidance, Message, Others, Peer, SentSnapshots, receive_feedback, send_feedback};
 use crate::marks::{Marks, Scalable};
 use crate::paths::{AddressPair, PathReport, Paths};
 use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
@@ -24,23 +24,23 @@ use crate::quic_config::QuicConfig;
 use crate::security::{Identity, SecurityError, Trust};
 use crate::sockets::{Local, SocketError, Sockets};
 
-/// How long a peer may take to hear that all is over.
+/// The longest wait for a peer to receive the end of a connection.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// Bytes that are kept until they are acknowledged: as many windows, at the least, and at the most.
+/// Bytes that are kept until they are acknowledged: a multiple of the windows, a least and a greatest number.
 const SEND_WINDOW: (u64, u64, u64) = (4, 1 << 20, 32 << 20);
 
-/// Bytes that are kept at the least where they are kept closely.
+/// Least number of bytes that are kept where little is to be kept.
 #[cfg(target_os = "linux")]
 const LEAST_AHEAD: u64 = 16 << 10;
 
-/// The number of connections from which on a client must first prove its address.
+/// Number of connections from which on a client must first prove its address.
 const MOST_UNPROVEN: usize = 32;
 
-/// The number of connections from which on clients are refused.
+/// Number of connections from which on clients are refused.
 const MOST_CONNECTIONS: usize = 1024;
 
-/// Why there is no connection, or no more.
+/// The reason why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// A socket cannot be made.
@@ -52,18 +52,18 @@ pub enum SessionError {
     /// The requested protocol cannot control real connections.
     #[error(transparent)]
     Unsuited(#[from] Unsuited),
-    /// The endpoint cannot be made.
+    /// The endpoint cannot be created.
     #[error("no endpoint can be made: {0}")]
     NoEndpoint(io::Error),
-    /// There is no such host.
+    /// The host does not exist.
     #[error("there is no address of `{host}`{}", reason.as_ref().map_or_else(String::new, |error| format!(": {error}")))]
     NoHost {
-        /// The name of the host.
+        /// Name of the host.
         host: String,
-        /// The reason that the resolver gives.
+        /// Reason that the resolver gives.
         reason: Option<io::Error>,
     },
-    /// More paths than there may be.
+    /// There are more paths than permitted.
     #[error("{0} paths are too many for a connection; it may have {MOST_PATHS}")]
     TooManyPaths(usize),
     /// The address or the name of the server cannot be used.
@@ -72,23 +72,23 @@ pub enum SessionError {
     /// The handshake failed.
     #[error("no connection to {remote}: {}", plain_reason(reason))]
     Refused {
-        /// The address of the peer.
+        /// Address of the peer.
         remote: SocketAddr,
-        /// The reason that the QUIC library gives.
+        /// Reason that the QUIC library gives.
         reason: ConnectionError,
     },
     /// No address of a host answers.
     #[error("no connection to `{host}`; tried {}", tried.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Unreached {
-        /// The name of the host.
+        /// Name of the host.
         host: String,
-        /// The error at each address.
+        /// Error at each address.
         tried: Vec<SessionError>,
     },
 }
 
 impl SessionError {
-    /// Whether it may be otherwise at another address of the same host.
+    /// Whether another address of the same host may succeed.
     pub(crate) fn is_of_address(&self) -> bool {
         use SocketError::{Mixed, NoAddress, Refused};
         match self {
@@ -99,7 +99,7 @@ impl SessionError {
     }
 }
 
-/// An endpoint that takes connections.
+/// An endpoint that accepts connections.
 #[derive(Clone)]
 pub struct Server {
     endpoint: Endpoint,
@@ -109,12 +109,13 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server of this identity at these addresses; port 0 is any that is free. To be called in a tokio runtime.
+    /// Creates a server with this identity at these addresses; port 0 selects any free port. Must be called in a tokio
+    /// runtime.
     pub async fn bind(locals: &[Local], identity: &Identity) -> Result<Self, SessionError> {
         Self::with(Sockets::bind(locals).await?, identity)
     }
 
-    /// A server of this identity on these sockets. To be called in a tokio runtime.
+    /// Creates a server with this identity on these sockets. Must be called in a tokio runtime.
     pub fn with(sockets: Sockets, identity: &Identity) -> Result<Self, SessionError> {
         let tls = Arc::new(identity.tls()?);
         let (address, marks) = (sockets.addresses()[0], sockets.marks());
@@ -124,7 +125,7 @@ impl Server {
         Ok(Self { endpoint, tls, address, marks })
     }
 
-    /// The address of the server.
+    /// Address of the server.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -137,7 +138,7 @@ impl Server {
             if open > MOST_CONNECTIONS {
                 incoming.refuse();
             } else if open > MOST_UNPROVEN && incoming.may_retry() {
-                // If it cannot be told, it tries again by itself.
+                // A client that does not receive the retry tries again by itself.
                 let _ = incoming.retry();
             } else {
                 return Some(Arrival { incoming, tls: self.tls.clone(), marks: self.marks.clone() });
@@ -151,7 +152,7 @@ impl Server {
     }
 }
 
-/// A client that asks for a connection.
+/// A client that requests a connection.
 pub struct Arrival {
     incoming: Incoming,
     tls: Arc<QuicServerConfig>,
@@ -164,13 +165,13 @@ impl Arrival {
         self.incoming.refuse();
     }
 
-    /// Accepts the connection, with LIA in control until another is chosen. It may take as long as the peer likes,
-    /// which is up to seconds.
+    /// Accepts the connection, under LIA until another protocol is chosen. It takes as long as the peer needs, up to
+    /// seconds.
     pub async fn accept(self) -> Result<Session, SessionError> {
         self.accept_with_config(QuicConfig::default()).await
     }
 
-    /// Accepts a connection on which the peer sends requests alone, each on its own stream that is answered.
+    /// Accepts a connection on which the peer only sends requests, each on its own stream, to be answered.
     pub async fn accept_asking(self) -> Result<Session, SessionError> {
         self.accept_with_config(QuicConfig::asking()).await
     }
@@ -193,15 +194,15 @@ impl Arrival {
 #[derive(Clone, Debug)]
 pub struct Client {
     endpoint: Endpoint,
-    /// What QUIC knows the local addresses by, each with the only address of the server that it is for, if there is one.
+    /// Local addresses as QUIC knows them, each with the only server address that it is for, if there is one.
     locals: Vec<(IpAddr, Option<IpAddr>)>,
-    /// The addresses that have stand-ins, by these.
+    /// Stand-ins and the addresses that they stand for.
     stand_ins: Vec<(IpAddr, SocketAddr)>,
     marks: Marks,
 }
 
 impl Client {
-    /// A client with these local addresses. To be called in a tokio runtime.
+    /// Creates a client with these local addresses. Must be called in a tokio runtime.
     pub async fn bind(locals: &[Local]) -> Result<Self, SessionError> {
         let mut client = Self::with(Sockets::bind(locals).await?)?;
         for (own, local) in client.locals.iter_mut().zip(locals) {
@@ -210,16 +211,18 @@ impl Client {
         Ok(client)
     }
 
-    /// A client on these sockets. To be called in a tokio runtime.
+    /// Creates a client on these sockets. Must be called in a tokio runtime.
     pub fn with(sockets: Sockets) -> Result<Self, SessionError> {
         let locals = sockets.names().into_iter().map(|name| (name, None)).collect();
         let (stand_ins, marks) = (sockets.stand_ins(), sockets.marks());
         Ok(Self { endpoint: endpoint(sockets, None)?, locals, stand_ins, marks })
     }
 
-    /// Connects to a server by all pairs of a local and a remote address, but for local ones that are for one remote only.
-    /// The server is known by `trust`, under `name` if that goes by names. It returns when there is one path; the others
-    /// follow.
+    /// Connects to a server over all pairs of a local and a remote address, except local addresses that are for one
+    /// remote only.
+    ///
+    /// The server is verified by `trust`, under `name` if that uses names. The call returns when there is one path; the
+    /// others follow.
     pub async fn connect(
         &self,
         name: &str,
@@ -230,8 +233,8 @@ impl Client {
         self.connect_with_config(name, self.pairs(remotes), trust, Group::new(protocol)?, QuicConfig::default()).await
     }
 
-    /// Connects by these pairs of addresses, with these settings, under the control of a group. It begins with the
-    /// first pair that is wanted.
+    /// Connects over these pairs of addresses, with these settings, under the control of a group. The first wanted pair
+    /// is opened first.
     pub async fn connect_with_config(
         &self,
         name: &str,
@@ -256,7 +259,8 @@ impl Client {
         Ok(Session::new(connection, group, paths, self.marks.clone(), scalable))
     }
 
-    /// From where and to where there are to be paths; an address that is a local one's only has the port of the first.
+    /// The pairs of addresses for paths; the port of a peer that is for one local address only is that of the first
+    /// remote.
     fn pairs(&self, remotes: &[SocketAddr]) -> Vec<AddressPair> {
         let Some(first) = remotes.first() else { return Vec::new() };
         let own = |&(local, peer): &(IpAddr, Option<IpAddr>)| {
@@ -277,7 +281,7 @@ impl Client {
     }
 }
 
-/// The addresses of a host, of both kinds, in the order in which the system gives them.
+/// The addresses of a host, IPv4 and IPv6, in the order of the resolver.
 pub async fn addresses(host: &str, port: u16) -> Result<Vec<SocketAddr>, SessionError> {
     let no_host = |reason| SessionError::NoHost { host: host.to_owned(), reason };
     let found = tokio::net::lookup_host((host, port)).await.map_err(|error| no_host(Some(error)))?;
@@ -290,18 +294,18 @@ pub async fn addresses(host: &str, port: u16) -> Result<Vec<SocketAddr>, Session
     if all.is_empty() { Err(no_host(None)) } else { Ok(all) }
 }
 
-/// A connection over several paths. It ends when it is dropped.
+/// A connection over several paths, which ends when it is dropped.
 pub struct Session {
     connection: Connection,
     group: Arc<Group>,
     paths: Paths,
     marks: Marks,
     peer: Arc<Peer>,
-    /// What it was told of others.
-    told: Mutex<SentStandings>,
-    /// What looks after it, until it ends.
+    /// Messages on remote subflows that were sent.
+    told: Mutex<SentSnapshots>,
+    /// Tasks of the session, until it ends.
     keepers: Vec<JoinHandle<()>>,
-    /// Where its packets are those of a scalable control from the first on.
+    /// Registrations that make its first packets those of a scalable control.
     _scalable: Vec<Scalable>,
 }
 
@@ -313,12 +317,12 @@ impl Session {
         Self { connection, group, paths, marks, peer, told: Mutex::default(), keepers, _scalable: scalable }
     }
 
-    /// From now on the peer is told how many packets come marked, for its control counts them.
+    /// Begins to report marked packets to the peer, whose control counts them.
     pub(crate) fn tell_marks(&mut self) {
         self.tell(None);
     }
 
-    /// From now on the peer is told how many packets come marked, and how fast what comes is handed on.
+    /// Begins to report marked packets and the rate of the next loop to the peer.
     #[cfg(target_os = "linux")]
     pub(crate) fn guide(&mut self, guidance: Arc<Guidance>) {
         self.tell(Some(guidance));
@@ -329,22 +333,22 @@ impl Session {
         self.keepers.push(tokio::spawn(telling));
     }
 
-    /// How the subflows stand on which the peer sends, by the numbers of their paths. It tells as long as it is told of
-    /// others.
-    pub fn standings(&self) -> Vec<(u32, Standing)> {
+    /// Snapshots of the subflows on which the peer sends, by the numbers of their paths. The peer reports them while it
+    /// receives snapshots of remote subflows.
+    pub fn snapshots(&self) -> Vec<(u32, SubflowSnapshot)> {
         self.peer.subflows()
     }
 
-    /// Tells the peer of all subflows on which others send parts of the same, so that its control is coupled with theirs; of
-    /// more than [`MOST_MIRRORED`] the first. To be called again and again: it is told if there is news, and every now and
-    /// then for what got lost.
-    pub fn tell_others(&self, others: &[Mirrored]) {
-        let subflows = others.iter().take(MOST_MIRRORED).map(|other| (other.group, other.standing)).collect();
+    /// Reports all remote subflows to the peer, so that its control is coupled with theirs; only the first
+    /// [`MOST_REMOTE`] are used. To be called repeatedly: a message is sent if there is news, and sometimes to replace
+    /// a lost one.
+    pub fn tell_others(&self, others: &[RemoteSubflow]) {
+        let subflows = others.iter().take(MOST_REMOTE).map(|other| (other.group, other.snapshot)).collect();
         let heard = self.peer.heard();
         let told = self.told.lock().unwrap_or_else(PoisonError::into_inner).next(Instant::now(), subflows, heard);
-        if let Some(standings) = told {
-            // Of the end of the connection is heard elsewhere.
-            let _ = self.connection.send_datagram(Message::Others(Others { heard, standings }).encode().into());
+        if let Some(snapshots) = told {
+            // The end of the connection is detected elsewhere.
+            let _ = self.connection.send_datagram(Message::Others(Others { heard, snapshots }).encode().into());
         }
     }
 
@@ -353,7 +357,7 @@ impl Session {
         &self.connection
     }
 
-    /// The congestion control of what this end sends.
+    /// The congestion control of this end.
     pub fn group(&self) -> &Arc<Group> {
         &self.group
     }
@@ -363,30 +367,30 @@ impl Session {
         self.paths.report()
     }
 
-    /// The state of each path's control, in the order of [`Self::paths`]; `None` for paths that are not open.
+    /// The state of each path in the control, in the order of [`Self::paths`]; `None` for paths that are not open.
     pub fn states(&self) -> Vec<Option<PathState>> {
         self.paths.slots().into_iter().map(|slot| self.group.state(slot?)).collect()
     }
 
-    /// From now on a path is wanted or not, by its place in [`Self::paths`]: it is opened, or closed once there is another.
-    /// For clients.
+    /// Sets whether a path of a client is wanted, by its place in [`Self::paths`]: it is opened, or closed once there
+    /// is another.
     pub fn want(&self, path: usize, is_wanted: bool) {
         self.paths.want(path, is_wanted);
     }
 
-    /// The number of each path in QUIC, which is the same at both ends and stays when a path moves to other addresses; in
-    /// the order of [`Self::paths`], `None` for those that are not open.
+    /// Number of each path in QUIC, in the order of [`Self::paths`]; `None` for paths that are not open. It is the same
+    /// at both ends, and stays when a path moves to other addresses.
     pub fn numbers(&self) -> Vec<Option<u32>> {
         self.paths.numbers()
     }
 
-    /// Which paths share links, by the number of each and that of its group; the others are in group 0.
+    /// Sets which paths share links, by the number in QUIC and the group of each path; the others are in group 0.
     pub fn regroup_numbered(&self, groups: &[(u32, u32)]) {
         let of = |number| groups.iter().find(|(own, _)| Some(*own) == number).map_or(0, |&(_, group)| group);
         self.regroup(&self.numbers().into_iter().map(of).collect::<Vec<u32>>());
     }
 
-    /// Sets the least capacity of the links of each path, as far as it is known now, in the order of [`Self::paths`].
+    /// Sets the least known capacity of the links of each path, in the order of [`Self::paths`].
     #[cfg(target_os = "linux")]
     pub(crate) fn set_capacities(&self, known: impl Iterator<Item = Option<Rate>>) {
         for (slot, capacity) in self.paths.slots().into_iter().zip(known) {
@@ -396,7 +400,7 @@ impl Session {
         }
     }
 
-    /// Sets which paths share links, by the number of each path's group, in the order of [`Self::paths`].
+    /// Sets which paths share links, by the group of each path, in the order of [`Self::paths`].
     pub fn regroup(&self, groups: &[u32]) {
         let slots = self.paths.slots();
         let mut by_slot = [0; crate::control::SLOTS];
@@ -408,7 +412,7 @@ impl Session {
         self.group.regroup(&by_slot);
     }
 
-    /// Sets the rate of each path in payload of UDP, in the order of [`Self::paths`], where a group is granted rates.
+    /// Sets the rate of each path in payload of UDP, in the order of [`Self::paths`], where a group has granted rates.
     pub fn grant(&self, rates: &[Rate], others: Rate) {
         let mut by_slot = [None; crate::control::SLOTS];
         for (slot, rate) in self.paths.slots().into_iter().zip(rates) {
@@ -419,15 +423,16 @@ impl Session {
         self.group.grant(&by_slot, others);
     }
 
-    /// Keeps as much for sending as the windows need, and no more: what is kept is late. To be called now and then by who
-    /// sends much.
+    /// Limits the send buffer to the needs of the windows, since buffered data are delayed. To be called now and then
+    /// by senders of much data.
     pub fn fit_send_window(&self) {
         let windows: u64 = self.paths().iter().filter(|path| path.is_open).map(|path| path.window_bytes).sum();
         let (times, least, most) = SEND_WINDOW;
         self.connection.set_send_window(windows.saturating_mul(times).clamp(least, most));
     }
 
-    /// Keeps less than [`Self::fit_send_window`], where what is not sent yet waits elsewhere and is counted there.
+    /// Limits the send buffer further than [`Self::fit_send_window`], where unsent data wait elsewhere and are counted
+    /// there.
     #[cfg(target_os = "linux")]
     pub(crate) fn fit_send_window_closely(&self) {
         let open = self.paths().into_iter().filter(|path| path.is_open);
@@ -454,13 +459,13 @@ impl fmt::Debug for Session {
     }
 }
 
-/// An endpoint on these sockets, which takes connections if it is told how.
+/// Creates an endpoint on these sockets, which accepts connections if `config` is given.
 pub(crate) fn endpoint(sockets: Sockets, config: Option<ServerConfig>) -> Result<Endpoint, SessionError> {
     quic::endpoint(sockets, config).map_err(SessionError::NoEndpoint)
 }
 
 async fn close(endpoint: &Endpoint) {
     endpoint.close(VarInt::from_u32(0), b"");
-    // A peer that has gone need not be waited for.
+    // A peer that has gone is not waited for.
     let _ = tokio::time::timeout(FAREWELL, endpoint.wait_all_draining()).await;
 }

@@ -1,12 +1,12 @@
-//! One UDP socket for each local address, which QUIC sees as one.
+//! One UDP socket for each local address, which QUIC sees as one socket.
 //!
-//! With one socket for all, a queue that is full on the way out of one interface holds up what goes out of the others. So
-//! there is a socket for each address; a packet takes the one that is bound to its source address, or, if that is left
-//! open, the first of the kind of its destination. Where a socket has no room, the packet is dropped, as any queue on the
-//! way could drop it: QUIC waits for no socket, so a path with a full queue holds up no other.
+//! With one socket for all, a full queue at one interface would delay packets at the others. So there is a socket for
+//! each address. A packet leaves by the socket that is bound to its source address or, without a source address, by the
+//! first socket of its address family. Where a socket has no room, the packet is dropped, as any queue on the way could
+//! drop it: QUIC waits for no socket, so a path with a full queue delays no other.
 //!
-//! The QUIC library knows this end's addresses without their ports. So of several ports of one address each but the first has a
-//! stand-in for it, an address that no interface has.
+//! The QUIC library knows the addresses of this end without their ports. So of several ports of one address, each but
+//! the first has a stand-in, an address that no interface has.
 
 mod local;
 
@@ -29,10 +29,10 @@ pub use self::local::{Local, SocketError, resolve};
 use crate::marks::Marks;
 use crate::quic::udp::{AsyncUdpSocket, RecvMeta, Transmit, UdpSender, UdpSocketState};
 
-/// What the kernel is asked to keep of what has arrived, in bytes; it gives less where `net.core.rmem_max` is.
+/// Size of the receive buffer that the kernel is asked for, in bytes; the kernel limits it to `net.core.rmem_max`.
 const RECEIVE_BUFFER: usize = 4 << 20;
 
-/// How long a socket is left alone after an error: the same may come again at once, and for ever.
+/// Pause of a socket after an error, since the same error may repeat at once and for ever.
 const REST: Duration = Duration::from_millis(10);
 
 /// The socket of a local address.
@@ -40,12 +40,12 @@ struct Own {
     io: UdpSocket,
     state: UdpSocketState,
     address: SocketAddr,
-    /// What QUIC knows its address by.
+    /// Address as QUIC knows it.
     name: IpAddr,
 }
 
 impl Own {
-    /// `earlier` are sockets that are bound already.
+    /// Binds a socket; `earlier` are sockets that are bound already.
     fn bind(local: &Local, earlier: &[Self]) -> io::Result<Self> {
         let socket = Socket::new(Domain::for_address(local.address), Type::DGRAM, Some(Protocol::UDP))?;
         if local.address.is_ipv6() {
@@ -54,7 +54,7 @@ impl Own {
         if let Some(device) = &local.device {
             socket.bind_device(Some(device.as_bytes()))?;
         }
-        // What does not fit is lost; how much fits is for the kernel to say.
+        // Packets that do not fit are lost; the kernel decides how many fit.
         let _ = socket.set_recv_buffer_size(RECEIVE_BUFFER);
         socket.set_nonblocking(true)?;
         socket.bind(&local.address.into())?;
@@ -67,14 +67,14 @@ impl Own {
         Ok(Self { io, state, address, name })
     }
 
-    /// Whether QUIC knows it by another address than its own.
+    /// Whether QUIC knows the socket by a stand-in.
     fn has_stand_in(&self) -> bool {
         self.name != self.address.ip()
     }
 
     /// Sends a packet, or drops it if there is no room.
     fn send(&self, transmit: &Transmit<'_>) {
-        // What cannot be sent is lost, as it could be anywhere on the way.
+        // A packet that cannot be sent is lost, as it could be anywhere on the way.
         let _ = self.io.try_io(Interest::WRITABLE, || self.state.try_send((&self.io).into(), transmit));
     }
 
@@ -94,9 +94,9 @@ impl Own {
     }
 }
 
-/// The stand-in for the address of the socket with this number.
+/// The stand-in for the address of the socket of this number.
 fn stand_in(ip: IpAddr, number: usize) -> IpAddr {
-    // From 0.0.0.0/8, which nobody sends to or from, and 100::/64, which nothing answers from.
+    // The address is in 0.0.0.0/8, which is never a source or target, or in 100::/64, which never answers.
     let number = u16::try_from(number).unwrap_or(u16::MAX);
     match ip {
         IpAddr::V4(_) => Ipv4Addr::from(u32::from(number)).into(),
@@ -107,9 +107,9 @@ fn stand_in(ip: IpAddr, number: usize) -> IpAddr {
 /// The sockets of an endpoint, one for each local address.
 pub struct Sockets {
     all: Arc<[Own]>,
-    /// For each the rest that it takes after an error.
+    /// Pause of each socket after an error.
     rests: Vec<Option<Pin<Box<Sleep>>>>,
-    /// The one that is asked first what has arrived.
+    /// Socket that is polled first.
     turn: usize,
     /// Whether packets may be marked on their way.
     is_markable: bool,
@@ -117,7 +117,7 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// Sockets bound to all of these; where they are bound to is in [`Self::addresses`].
+    /// Binds sockets to all of these addresses; [`Self::addresses`] has the results.
     pub async fn bind(locals: &[Local]) -> Result<Self, SocketError> {
         let first = locals.first().ok_or(SocketError::None)?;
         if locals.iter().any(|local| local.address.is_ipv4() != first.address.is_ipv4()) {
@@ -133,7 +133,7 @@ impl Sockets {
         for local in locals {
             let refused = |error| SocketError::Refused { address: local.address, error };
             let own = Own::bind(local, &all).map_err(refused)?;
-            // Until the reactor has seen it once, it counts as full.
+            // A socket counts as full until the reactor has polled it once.
             own.io.writable().await.map_err(refused)?;
             all.push(own);
         }
@@ -147,27 +147,27 @@ impl Sockets {
         Self { is_markable, ..self }
     }
 
-    /// The counters of marks of these sockets.
+    /// The counts of marks at these sockets.
     pub(crate) fn marks(&self) -> Marks {
         self.marks.clone()
     }
 
-    /// The addresses that they are bound to, with their ports.
+    /// The addresses to which the sockets are bound, with their ports.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.all.iter().map(|own| own.address).collect()
     }
 
-    /// What QUIC knows their addresses by: those without a port, or stand-ins.
+    /// The addresses as QUIC knows them: without ports, or stand-ins.
     pub fn names(&self) -> Vec<IpAddr> {
         self.all.iter().map(|own| own.name).collect()
     }
 
-    /// Those that have a stand-in, with it.
+    /// Stand-ins and the addresses that they stand for.
     pub(crate) fn stand_ins(&self) -> Vec<(IpAddr, SocketAddr)> {
         self.all.iter().filter(|own| own.has_stand_in()).map(|own| (own.name, own.address)).collect()
     }
 
-    /// Whether a socket rests, and goes on to do so.
+    /// Whether a socket pauses; if so, the end of the pause will wake the task.
     fn rests(&mut self, number: usize, cx: &mut Context<'_>) -> bool {
         let rests = self.rests[number].as_mut().is_some_and(|rest| rest.as_mut().poll(cx).is_pending());
         if !rests {
@@ -203,10 +203,10 @@ impl AsyncUdpSocket for Sockets {
                     self.marks.look(&mut meta[..count]);
                     return Poll::Ready(Ok(count));
                 }
-                // An interface that goes down says so; the endpoint lives on with the others.
+                // An interface that goes down causes an error; the endpoint continues with the others.
                 Poll::Ready(Err(_)) => {
                     self.rests[number] = Some(Box::pin(sleep(REST)));
-                    // So that the end of the rest wakes the endpoint.
+                    // The end of the pause wakes the endpoint.
                     self.rests(number, cx);
                 }
                 Poll::Pending => {}
@@ -234,7 +234,7 @@ impl fmt::Debug for Sockets {
     }
 }
 
-/// What connections send through.
+/// The sender of an endpoint's packets.
 struct Sender {
     all: Arc<[Own]>,
     is_markable: bool,
@@ -242,7 +242,7 @@ struct Sender {
 }
 
 impl Sender {
-    /// The socket that a packet leaves by.
+    /// The socket by which a packet leaves.
     fn pick(&self, transmit: &Transmit<'_>) -> &Own {
         let of = |ip: IpAddr| self.all.iter().find(|own| own.name == ip);
         transmit.src_ip.and_then(of).unwrap_or(&self.all[0])

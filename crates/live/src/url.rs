@@ -1,4 +1,4 @@
-//! Where a server is, how it is known, and which file is wanted: `anabranch://HOST:PORT/PATH?pin=FINGERPRINT&hash=HASH`.
+//! URLs of servers, with their fingerprints and a file: `anabranch://HOST:PORT/PATH?pin=FINGERPRINT&hash=HASH`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,13 +8,13 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 
 use crate::security::{Fingerprint, Trust};
 
-/// What is written with a percent sign in a path.
+/// Characters that are percent-encoded in a path.
 const ESCAPED: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'<').add(b'>').add(b'?').add(b'`');
 
-/// What a URL begins with.
+/// Scheme of the URLs.
 const SCHEME: &str = "anabranch://";
 
-/// Why a text is no URL of a server.
+/// The reason why a text is not a URL of a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{url}` is no URL of a server: {reason}; one is anabranch://HOST:PORT/?pin=FINGERPRINT")]
 pub struct UrlError {
@@ -25,27 +25,28 @@ pub struct UrlError {
 /// The URL of a server, and of what it shares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
-    /// A name or an address; that of IPv6 without brackets.
+    /// Name or address of the host; IPv6 addresses without brackets.
     pub host: String,
-    /// The UDP port.
+    /// UDP port.
     pub port: u16,
-    /// What is wanted there, without the slash before it; characters that URLs do not have are written `%20` there.
+    /// Decoded path of the file, without the first slash; the URL encodes other characters, as `%20` for a space.
     pub path: String,
-    /// The fingerprints that the server's certificate may have; if there are none, it is checked by its name.
+    /// Fingerprints that the server's certificate may have; without any, it is verified by its name.
     pub pins: Vec<Fingerprint>,
-    /// The hash of the file that is wanted, if the URL says it.
+    /// Hash of the file, if the URL contains it.
     pub hash: Option<Root>,
 }
 
 impl Url {
-    /// How the server is known: by its fingerprints, or, if there are none, by who this system trusts.
+    /// The verification of the server: by its fingerprints or, without any, by the certificates that this system
+    /// trusts.
     pub fn trust(&self) -> Trust {
         if self.pins.is_empty() { Trust::System } else { Trust::Pins(self.pins.clone()) }
     }
 
-    /// The last part of the path, which is the file's own name; `None` if the URL names no file.
+    /// The last part of the path, which is the name of the file; `None` if the URL names no file.
     ///
-    /// It is what stands after the last slash, where a slash that is written `%2F` is one too.
+    /// It follows the last slash, where a slash that is encoded as `%2F` counts too.
     pub fn name(&self) -> Option<&str> {
         self.path.rsplit('/').next().filter(|name| !name.is_empty())
     }

@@ -22,7 +22,7 @@ impl Plan {
     ///
     /// The links of such a protocol know only its own connections, and grant these the whole capacity.
     fn several_granters(&self) -> Option<String> {
-        let grants = |protocol: usize| !self.protocols[protocol].terms().keeps_windows();
+        let grants = |protocol: usize| !self.protocols[protocol].capabilities().keeps_windows();
         if self.protocols.len() < 2 || !(0..self.protocols.len()).any(grants) {
             return None;
         }
@@ -48,7 +48,7 @@ impl Plan {
 
     /// Warns of links that lose, repeat or reorder control packets that carry changes to sums, without repair.
     fn unrepaired_losses(&self) -> Option<String> {
-        let is_told = |protocol: usize| !self.protocols[protocol].terms().keeps_windows();
+        let is_told = |protocol: usize| !self.protocols[protocol].capabilities().keeps_windows();
         if self.run.repair || !(0..self.protocols.len()).any(is_told) {
             return None;
         }

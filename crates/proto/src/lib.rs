@@ -1,8 +1,8 @@
 //! Protocols as state machines: they decide, and neither send nor wait nor read a clock.
 //!
-//! [`control`] has the traits, [`packet`] what control packets carry, [`protocols`] one file for each protocol and the list
-//! of all, [`endpoint`] the machinery that sources and hops are made of, [`window`] what protocols decide that keep windows,
-//! [`transport`] their sources and sinks.
+//! [`control`] has the traits, [`packet`] the contents of control packets, [`protocols`] one file for each protocol and
+//! the list of all, [`endpoint`] the machinery of sources and hops, [`window`] the decisions of protocols that keep
+//! windows, [`transport`] their sources and sinks.
 
 pub mod control;
 pub mod endpoint;

@@ -1,4 +1,4 @@
-//! What control packets carry.
+//! The contents of control packets.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,17 +26,17 @@ impl Positions {
         self.0 &= !(1 << position);
     }
 
-    /// Whether all are before `end`.
+    /// Whether all positions are less than `end`.
     pub fn are_before(self, end: u8) -> bool {
         u32::from(end) >= u128::BITS || self.0 >> end == 0
     }
 
-    /// How many there are.
+    /// Number of positions in the set.
     pub fn len(self) -> u32 {
         self.0.count_ones()
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }

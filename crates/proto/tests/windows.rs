@@ -94,7 +94,7 @@ fn all() -> Vec<Protocol> {
         Protocol::Balia(balia::Parameters { alpha: balia::Alpha::Whole }),
         Protocol::Cubic(cubic::Parameters { c: 1e3, beta: 0.95, hystart: false, fast_convergence: false }),
     ];
-    named.chain(others).filter(|protocol| protocol.terms().keeps_windows()).collect()
+    named.chain(others).filter(|protocol| protocol.capabilities().keeps_windows()).collect()
 }
 
 fn control(protocol: &Protocol, subflows: usize, first_window: f64) -> Box<dyn WindowControl> {
@@ -111,7 +111,7 @@ proptest! {
     #[test]
     fn windows_and_paces_stay_within_bounds(events in prop::collection::vec(event(), 1..60), first in 1.0..1000.0) {
         for protocol in all() {
-            let count = if protocol.terms().many_paths { 3 } else { 1 };
+            let count = if protocol.capabilities().many_paths { 3 } else { 1 };
             let mut control = control(&protocol, count, first);
             let mut now = 0u64;
             for event in &events {

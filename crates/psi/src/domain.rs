@@ -6,7 +6,7 @@ use anabranch_core::paths::MOST_PATHS;
 use anabranch_core::{LinkId, NodeId};
 use thiserror::Error;
 
-use crate::rendezvous::{Identifier, Order, Rendezvous, RendezvousError};
+use crate::rendezvous::{Identifier, PathOrder, Rendezvous, RendezvousError};
 use crate::topology_manager::{RequestId, TopologyError, TopologyManager};
 
 /// An error of a domain, which has changed nothing.
@@ -133,9 +133,9 @@ impl Domain {
     ///
     /// The manager refuses none of them: nodes and the number of paths were checked, and an order names each publisher
     /// once and never the subscriber.
-    fn carry_out(&mut self, orders: impl IntoIterator<Item = Order>) -> Vec<RequestId> {
+    fn carry_out(&mut self, orders: impl IntoIterator<Item = PathOrder>) -> Vec<RequestId> {
         let mut changed = Vec::new();
-        for Order { item, subscriber, publishers } in orders {
+        for PathOrder { item, subscriber, publishers } in orders {
             let key = (item, subscriber);
             match self.requests.get(&key) {
                 Some(&request) if publishers.is_empty() => {

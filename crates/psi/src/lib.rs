@@ -19,6 +19,6 @@ pub use domain::{Domain, DomainError};
 pub use filter::{Filter, MOST_HOPS, Refusal, adjacent, expected_fill, expected_strays, false_positive_rate};
 pub use forward::{Branch, Hop, Journey, forward};
 pub use identities::{Identities, IdentityError, IdentityParameters, Ones};
-pub use rendezvous::{Identifier, Order, Rendezvous, RendezvousError};
+pub use rendezvous::{Identifier, PathOrder, Rendezvous, RendezvousError};
 pub use selection::filter_of;
 pub use topology_manager::{PathId, PathRecord, RequestId, TopologyError, TopologyManager};

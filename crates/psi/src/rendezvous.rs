@@ -35,7 +35,7 @@ impl fmt::Display for Identifier {
 
 /// An order to the topology manager: the paths for one subscriber of one item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Order {
+pub struct PathOrder {
     /// The item.
     pub item: Identifier,
     /// The subscriber.
@@ -129,7 +129,7 @@ impl Rendezvous {
     ///
     /// # Errors
     /// Returns an error if the item's scope does not exist, the item is a scope, or the node already publishes it.
-    pub fn publish(&mut self, item: &Identifier, node: NodeId) -> Result<Vec<Order>, RendezvousError> {
+    pub fn publish(&mut self, item: &Identifier, node: NodeId) -> Result<Vec<PathOrder>, RendezvousError> {
         self.check_item(item)?;
         if !self.items.entry(item.clone()).or_default().publishers.insert(node) {
             return Err(RendezvousError::RepeatedPublisher { item: item.clone(), node });
@@ -141,7 +141,7 @@ impl Rendezvous {
     ///
     /// # Errors
     /// Returns an error if the item's scope does not exist, the item is a scope, or the node does not publish it.
-    pub fn unpublish(&mut self, item: &Identifier, node: NodeId) -> Result<Vec<Order>, RendezvousError> {
+    pub fn unpublish(&mut self, item: &Identifier, node: NodeId) -> Result<Vec<PathOrder>, RendezvousError> {
         self.check_item(item)?;
         if !self.items.get_mut(item).is_some_and(|held| held.publishers.remove(&node)) {
             return Err(RendezvousError::NotPublisher { item: item.clone(), node });
@@ -156,7 +156,7 @@ impl Rendezvous {
     ///
     /// # Errors
     /// Returns an error if the item's scope does not exist, the item is a scope, or the node is already subscribed.
-    pub fn subscribe(&mut self, item: &Identifier, node: NodeId) -> Result<Option<Order>, RendezvousError> {
+    pub fn subscribe(&mut self, item: &Identifier, node: NodeId) -> Result<Option<PathOrder>, RendezvousError> {
         self.check_item(item)?;
         if !self.items.entry(item.clone()).or_default().subscribers.insert(node) {
             return Err(RendezvousError::RepeatedSubscriber { item: item.clone(), node });
@@ -168,14 +168,14 @@ impl Rendezvous {
     ///
     /// # Errors
     /// Returns an error if the item's scope does not exist, the item is a scope, or the node is not subscribed.
-    pub fn unsubscribe(&mut self, item: &Identifier, node: NodeId) -> Result<Option<Order>, RendezvousError> {
+    pub fn unsubscribe(&mut self, item: &Identifier, node: NodeId) -> Result<Option<PathOrder>, RendezvousError> {
         self.check_item(item)?;
         let before = self.order(item, node).filter(|order| !order.publishers.is_empty());
         if !self.items.get_mut(item).is_some_and(|held| held.subscribers.remove(&node)) {
             return Err(RendezvousError::NotSubscriber { item: item.clone(), node });
         }
         self.forget_if_unused(item);
-        Ok(before.map(|order| Order { publishers: Vec::new(), ..order }))
+        Ok(before.map(|order| PathOrder { publishers: Vec::new(), ..order }))
     }
 
     /// Checks that the scope of `id` exists.
@@ -196,14 +196,14 @@ impl Rendezvous {
     }
 
     /// The order for one node; none if the item has no publisher or subscriber.
-    fn order(&self, item: &Identifier, subscriber: NodeId) -> Option<Order> {
+    fn order(&self, item: &Identifier, subscriber: NodeId) -> Option<PathOrder> {
         let held = self.items.get(item)?;
         let publishers = held.publishers.iter().copied().filter(|&node| node != subscriber).collect();
-        Some(Order { item: item.clone(), subscriber, publishers })
+        Some(PathOrder { item: item.clone(), subscriber, publishers })
     }
 
     /// The orders for all subscribers except the changed publisher, which has the item itself.
-    fn orders_of_others(&self, item: &Identifier, publisher: NodeId) -> Vec<Order> {
+    fn orders_of_others(&self, item: &Identifier, publisher: NodeId) -> Vec<PathOrder> {
         let subscribers = self.items[item].subscribers.iter().filter(|&&node| node != publisher);
         subscribers.filter_map(|&node| self.order(item, node)).collect()
     }
@@ -224,9 +224,9 @@ mod tests {
         Identifier(numbers.to_vec())
     }
 
-    fn order(item: &[u64], subscriber: u32, publishers: &[u32]) -> Order {
+    fn order(item: &[u64], subscriber: u32, publishers: &[u32]) -> PathOrder {
         let publishers = publishers.iter().map(|&n| NodeId(n)).collect();
-        Order { item: id(item), subscriber: NodeId(subscriber), publishers }
+        PathOrder { item: id(item), subscriber: NodeId(subscriber), publishers }
     }
 
     #[test]

@@ -143,7 +143,7 @@ impl PyPlan {
     /// Whether any of them is a window protocol.
     #[getter]
     fn keeps_windows(&self) -> bool {
-        self.0.protocols.iter().any(|p| p.terms().keeps_windows())
+        self.0.protocols.iter().any(|p| p.capabilities().keeps_windows())
     }
 
     /// Warnings about a valid scenario that a reader of the run's numbers must know.

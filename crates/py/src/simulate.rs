@@ -237,20 +237,20 @@ fn protocol_families() -> Vec<&'static str> {
     anabranch_proto::protocols::Family::ALL.map(anabranch_proto::protocols::Family::title).to_vec()
 }
 
-/// The properties of the protocol of this name as statements that hold or not; None if there is no such protocol.
+/// What the protocol of this name can serve, as statements; None if there is no such protocol.
 #[pyfunction]
-fn protocol_terms(name: &str) -> Option<BTreeMap<&'static str, bool>> {
+fn protocol_capabilities(name: &str) -> Option<BTreeMap<&'static str, bool>> {
     let protocol = Protocol::named(name)?;
-    let terms = protocol.terms();
+    let capabilities = protocol.capabilities();
     Some(BTreeMap::from([
-        ("many_paths", terms.many_paths),
-        ("weighted", matches!(terms.claims, Claims::Weighted { .. })),
-        ("demands_as_links", terms.demands == Demands::AsLinks),
-        ("hears_capacities", terms.hears_capacities),
-        ("keeps_windows", terms.keeps_windows()),
-        ("has_headers", terms.has_headers()),
-        ("hears_groups", terms.hears_groups()),
-        ("is_scalable", terms.is_scalable()),
+        ("many_paths", capabilities.many_paths),
+        ("weighted", matches!(capabilities.claims, Claims::Weighted { .. })),
+        ("demands_as_links", capabilities.demands == Demands::AsLinks),
+        ("hears_capacities", capabilities.hears_capacities),
+        ("keeps_windows", capabilities.keeps_windows()),
+        ("has_headers", capabilities.has_headers()),
+        ("hears_groups", capabilities.hears_groups()),
+        ("is_scalable", capabilities.is_scalable()),
     ]))
 }
 
@@ -272,6 +272,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(disciplines, module)?)?;
     module.add_function(wrap_pyfunction!(discipline_families, module)?)?;
     module.add_function(wrap_pyfunction!(protocol_families, module)?)?;
-    module.add_function(wrap_pyfunction!(protocol_terms, module)?)?;
+    module.add_function(wrap_pyfunction!(protocol_capabilities, module)?)?;
     module.add_function(wrap_pyfunction!(protocols, module)?)
 }

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use anabranch_live::PathReport;
 use anabranch_live::control::named;
-use anabranch_live::fetch::{FetchError, Fetched, Order, Progress, SourceProgress, SourceStanding, Wanted, fetch};
+use anabranch_live::fetch::{
+    FetchError, FetchRequest, Fetched, Progress, SourceProgress, SourceStanding, Wanted, fetch,
+};
 use anabranch_live::running::Running;
 use anabranch_live::security::Identity;
 use anabranch_live::share::{FilesError, Served, Service, ShareError, ShareEvent, share};
@@ -109,11 +111,11 @@ impl Fetch {
         let hash = hash.map(str::parse).transpose().map_err(wrong)?;
         let patience = Duration::try_from_secs_f64(patience_s).map_err(wrong)?;
         let sources = sources.iter().map(|(url, groups)| wanted(url, groups)).collect::<PyResult<_>>()?;
-        let order = Order { sources, authorities, via, protocol, target, hash, patience };
-        order.check_groups().and_then(|()| order.hash()).map_err(wrong)?;
-        let progress = Arc::new(Progress::new(order.sources.iter().map(|source| label(&source.url))));
+        let request = FetchRequest { sources, authorities, via, protocol, target, hash, patience };
+        request.check_groups().and_then(|()| request.hash()).map_err(wrong)?;
+        let progress = Arc::new(Progress::new(request.sources.iter().map(|source| label(&source.url))));
         let told = Arc::clone(&progress);
-        let work = |events: anabranch_live::running::Events<_>| async move { events.tell(fetch(order, told).await) };
+        let work = |events: anabranch_live::running::Events<_>| async move { events.tell(fetch(request, told).await) };
         Ok(Self { running: Mutex::new(Some(Running::start(work).map_err(failed)?)), progress })
     }
 

@@ -9,18 +9,18 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}, column {column}{changed}: {message}")]
 pub struct ScenarioError {
-    /// From 1.
+    /// Line of the mistake, counted from 1.
     pub line: usize,
-    /// From 1, in characters.
+    /// Column of the mistake, counted from 1 in characters.
     pub column: usize,
-    /// What was set from outside before the lines were counted, in brackets; empty if nothing was.
+    /// Values that were set from outside before the lines were counted, in brackets; empty if none was.
     pub changed: String,
-    /// What is wrong, and what would do.
+    /// What is wrong, and how to correct it.
     pub message: String,
 }
 
 impl ScenarioError {
-    /// At the beginning of `span` in `text`.
+    /// Makes an error at the beginning of `span` in `text`.
     pub(crate) fn at(text: &str, span: Range<usize>, message: impl Into<String>) -> Self {
         let before = text.get(..span.start).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
@@ -28,7 +28,7 @@ impl ScenarioError {
         Self { line, column, changed: String::new(), message: message.into() }
     }
 
-    /// The reader's message in the words of this project.
+    /// Rewrites an error of the TOML reader in the words of this project.
     pub(crate) fn from_toml(text: &str, error: &toml::de::Error) -> Self {
         Self::at(text, error.span().unwrap_or(0..0), in_words(error.message()))
     }
@@ -37,7 +37,7 @@ impl ScenarioError {
 fn in_words(message: &str) -> String {
     let unknown = |kind, rest: &str| {
         let (name, known) = rest.split_once('`')?;
-        // Every second piece stands between backticks.
+        // Every second piece is in backticks.
         let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
         if known.is_empty() {
             return Some(format!("there is no {kind} `{name}` here; leave it out, there are none"));
@@ -56,7 +56,7 @@ fn in_words(message: &str) -> String {
     reworded.unwrap_or_else(|| without_types(&message.trim_end().replace('\n', "; ")))
 }
 
-/// The same without the names that types have in the program.
+/// The message without the names of types in the program.
 fn without_types(message: &str) -> String {
     let Some((found, expected)) = message.rsplit_once("expected ") else { return message.to_owned() };
     let expected = match expected {
@@ -74,7 +74,7 @@ fn without_types(message: &str) -> String {
     format!("{}expected {expected}", found_in_words(found))
 }
 
-/// `invalid type: map, ` as `invalid type: a table, `.
+/// Rewrites `invalid type: map, ` as `invalid type: a table, `.
 fn found_in_words(found: &str) -> String {
     let kinds = [
         ("floating point ", "number "),

@@ -1,9 +1,9 @@
-//! The scenario file: what to do, as people write it.
+//! The scenario file: network, connections and run, as people write them.
 //!
-//! TOML with the network (inline, by rule or in a file of its own), the connections and their paths, and what a run
-//! needs. The types in [`mod@file`] are the only truth about the format; [`Scenario`] is what was read, [`anabranch_plan::Plan`]
-//! what it comes to when everything is drawn, resolved and checked. Every mistake is told with line and column, reason
-//! and remedy; an unknown key is a mistake.
+//! It is TOML with the network (inline, by rule or in a separate file), the connections and their paths, and the
+//! settings of a run. The types in [`mod@file`] define the format. [`Scenario`] is a file that was read;
+//! [`anabranch_plan::Plan`] is the result when everything is drawn, resolved and checked. Every error has line and
+//! column, reason and remedy; an unknown key is an error.
 
 mod build;
 mod error;

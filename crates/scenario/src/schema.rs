@@ -13,7 +13,7 @@ pub fn scenario_schema() -> String {
     serde_json::to_string_pretty(&schema).expect("a schema is JSON") + "\n"
 }
 
-/// Takes out what allows a value to be null, which TOML does not know.
+/// Removes null values from a schema, which TOML does not have.
 fn drop_null(schema: &mut Value) {
     match schema {
         Value::Object(map) => {

@@ -1,19 +1,19 @@
 //! Values set from outside: `run.seed=3`, `connection.0.weight=2`.
 //!
-//! A path has keys and numbers of list entries, counted from 0. What is missing on the way is made, so that the reader
-//! of the file tells a misspelt key as it does any other.
+//! A path has keys and numbers of list entries, counted from 0. Missing tables on the way are created, so that the
+//! reader of the file reports a misspelt key as it does any other.
 
 use anabranch_core::spelling::nearest;
 use toml_edit::{DocumentMut, Item, Key, Table, TableLike, Value};
 
 use crate::values::MOST_DEPTH;
 
-/// The text with each value set, in order.
+/// Returns the text with each value set, in order.
 ///
 /// # Errors
 /// The first path that leads nowhere.
 pub(crate) fn with_values(text: &str, sets: &[(String, String)]) -> Result<String, String> {
-    // What is no TOML is told by the reader of the file.
+    // The reader of the file reports text that is no TOML.
     let Ok(mut document) = text.parse::<DocumentMut>() else { return Ok(text.to_owned()) };
     for (path, value) in sets {
         set(document.as_item_mut(), path, value).map_err(|reason| format!("`{path}` cannot be set: {reason}"))?;
@@ -39,7 +39,7 @@ fn parsed(text: &str) -> Value {
     text.trim().parse().unwrap_or_else(|_| Value::from(text)).decorated(" ", "")
 }
 
-/// The entry `key` of `item`, which stands at `place`; made if `item` is a table without it.
+/// The entry `key` of `item`, whose path is `place`; created if `item` is a table without it.
 fn enter<'a>(item: &'a mut Item, place: &[&str], key: &str, next: &str) -> Result<&'a mut Item, String> {
     if let Some(length) = length(item) {
         let index = index(place, key, length)?;
@@ -52,7 +52,7 @@ fn enter<'a>(item: &'a mut Item, place: &[&str], key: &str, next: &str) -> Resul
             return Err(format!("there is no list {}{hint}; write it into the file", name(place, key)));
         }
         let mut made = Table::new();
-        // Without a header of its own if it holds nothing but tables.
+        // A table that holds nothing but tables gets no header.
         made.set_implicit(true);
         table.insert(key, Item::Table(made));
     }

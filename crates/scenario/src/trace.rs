@@ -1,6 +1,7 @@
-//! Traces of links, as files have them: opportunities to send, or capacities by time.
+//! Traces of links in files: opportunities to send, or capacities by time.
 //!
-//! The first line tells which: `time_s,capacity_bps` heads a table of capacities, a whole number is the first opportunity.
+//! The first line tells the kind: `time_s,capacity_bps` heads a table of capacities, and a whole number is the first
+//! opportunity.
 
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Rate, Span};
@@ -11,12 +12,12 @@ use crate::file::link::CapacityChange;
 /// The first line of a table of capacities.
 const HEADER: &str = "time_s,capacity_bps";
 
-/// What stands in a file.
+/// The content of a trace file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Trace {
-    /// Milliseconds at which the link may send, one a line [netravali2015].
+    /// Times in milliseconds at which the link may send, one in a line [netravali2015].
     Opportunities(Milliseconds),
-    /// Capacities from some times on, each later than the last.
+    /// Changes of the capacity with their times, each later than the last.
     Capacities(Vec<CapacityChange>),
 }
 
@@ -24,7 +25,7 @@ impl Trace {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// The line of the first mistake, what it is, and what would do.
+    /// The line of the first mistake, what is wrong, and how to correct it.
     pub fn read(text: &str) -> Result<Self, String> {
         let first = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
         if first.replace(' ', "") == HEADER {
@@ -40,7 +41,7 @@ impl Trace {
     }
 }
 
-/// Reads a whole number of milliseconds in each line.
+/// Reads a whole number of milliseconds from each line.
 fn read_opportunities(text: &str) -> Result<Milliseconds, String> {
     let mut times = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -57,7 +58,7 @@ fn read_opportunities(text: &str) -> Result<Milliseconds, String> {
     Milliseconds::new(times).map_err(|(place, reason)| format!("line {}: {reason}", place + 1))
 }
 
-/// Reads lines of a time in seconds and a capacity in bit/s, after a header.
+/// Reads a time in seconds and a capacity in bit/s from each line after the header.
 fn read_capacities(text: &str) -> Result<Vec<CapacityChange>, String> {
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).skip(1);
     let mut changes: Vec<CapacityChange> = Vec::new();

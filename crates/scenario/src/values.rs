@@ -1,7 +1,7 @@
-//! TOML as plain values, for files that are read elsewhere; and the bounds that every file keeps.
+//! TOML as plain values, for files that are read elsewhere, and the bounds of every file.
 //!
-//! The bounds are looked at before the text is parsed: how many parts of keys and brackets lie within each other, and how
-//! many values there are. So no file exhausts the stack, and none takes more than some times its size in memory.
+//! The bounds are checked before the text is parsed: the nesting of keys and brackets, and the number of values. So no
+//! file exhausts the stack, and none takes more than some times its size in memory.
 
 use anabranch_core::units::Short;
 use toml::Spanned;
@@ -11,13 +11,13 @@ use toml_parser::lexer::TokenKind;
 
 use crate::error::ScenarioError;
 
-/// The most parts of keys and brackets that may lie within each other; a scenario has eight.
+/// The most nested parts of keys and brackets; a scenario has eight.
 pub const MOST_DEPTH: usize = 64;
 
 /// The most values in a file: a million connections with ten keys each.
 pub const MOST_VALUES: usize = 10_000_000;
 
-/// A value as TOML has them, but for dates.
+/// A TOML value; dates are not supported.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A text.
@@ -37,7 +37,7 @@ pub enum Value {
 /// Reads a TOML text; its tables keep the order of the file.
 ///
 /// # Errors
-/// The first mistake with its place: syntax, a date, a number out of its range, too much or too deep.
+/// The first mistake with its place: syntax, a date, a number out of its range, too many values or too much nesting.
 pub fn read_values(text: &str) -> Result<Vec<(String, Value)>, ScenarioError> {
     check_bounds(text)?;
     let whole = DeTable::parse(text).map_err(|error| ScenarioError::from_toml(text, &error))?;
@@ -74,14 +74,14 @@ fn value(text: &str, own: Spanned<DeValue<'_>>) -> Result<Value, ScenarioError> 
     })
 }
 
-/// How deep the text is at a token.
+/// The nesting of the text at a token.
 #[derive(Default)]
 struct Depth {
-    /// The parts of the last header.
+    /// Number of parts of the last header.
     header: usize,
-    /// The parts of the key that stands here, and of all keys and brackets that it lies in.
+    /// Number of parts of the present key, and of all keys and brackets around it.
     here: usize,
-    /// What `here` was before each bracket that is open.
+    /// Value of `here` before each open bracket.
     open: Vec<usize>,
     is_header: bool,
 }
@@ -113,10 +113,10 @@ impl Depth {
     }
 }
 
-/// Whether a text keeps the bounds of all files.
+/// Checks that a text keeps the bounds of all files.
 ///
 /// # Errors
-/// Where it is too deep, or has too many values.
+/// The place where the nesting is too deep, or where there are too many values.
 pub(crate) fn check_bounds(text: &str) -> Result<(), ScenarioError> {
     let mut depth = Depth::default();
     let mut values = 0;

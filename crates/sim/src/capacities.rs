@@ -23,8 +23,8 @@ impl Hearers {
     /// All of a plan.
     pub fn new(plan: &Plan, routes: &Routes) -> Self {
         let hears = |c: &usize| {
-            let terms = plan.protocols[plan.transfers[*c].protocol].terms();
-            terms.keeps_windows() && terms.hears_capacities
+            let capabilities = plan.protocols[plan.transfers[*c].protocol].capabilities();
+            capabilities.keeps_windows() && capabilities.hears_capacities
         };
         let own = |c: usize| routes.subflows[c]..routes.subflows[c + 1];
         let first = |s: u32| (routes.path(s as usize)[0], s);
@@ -44,8 +44,8 @@ impl Hearers {
 impl World<'_> {
     /// Tells a source that begins what its paths can carry, if its protocol wants to know.
     pub(crate) fn tell_capacities(&self, c: u32, source: &mut Source) {
-        let terms = self.plan.protocols[self.plan.transfers[c as usize].protocol].terms();
-        if terms.hears_capacities {
+        let capabilities = self.plan.protocols[self.plan.transfers[c as usize].protocol].capabilities();
+        if capabilities.hears_capacities {
             let own = self.subflows_of(c);
             let first = own.start;
             for s in own {

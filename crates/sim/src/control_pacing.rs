@@ -24,7 +24,7 @@ impl World<'_> {
         if held == NONE {
             return self.hold_until_due(s, index);
         }
-        if self.plan.protocols[self.control_links.packets[index].protocol as usize].terms().supersedes {
+        if self.plan.protocols[self.control_links.packets[index].protocol as usize].capabilities().supersedes {
             self.control_links.packets[held] = self.control_links.packets.take(index);
         } else {
             self.control_links.behind.entry(s).or_default().push_back(index);

@@ -8,7 +8,7 @@ use anabranch_core::{Bytes, Rate, Time};
 use anabranch_links::Links;
 use anabranch_links::faults::{Arrivals, Fates};
 use anabranch_plan::{CAPACITIES, ControlPlane, Plan};
-use anabranch_proto::control::Order;
+use anabranch_proto::control::PacketOrder;
 use anabranch_proto::endpoint::Frame;
 use anabranch_proto::{LinkControl, LinkOrders, LinkView, QueueView};
 
@@ -139,7 +139,7 @@ impl ControlLink {
 
 impl World<'_> {
     /// What a source sends on a subflow, at its first link.
-    pub(crate) fn control_packet(&self, subflow: u32, order: Order) -> ControlPacket {
+    pub(crate) fn control_packet(&self, subflow: u32, order: PacketOrder) -> ControlPacket {
         let connection = self.subflows[subflow as usize].connection;
         ControlPacket {
             header: order.header,
@@ -157,7 +157,7 @@ impl World<'_> {
     }
 
     /// A source sends a control packet.
-    pub(crate) fn launch(&mut self, subflow: u32, order: Order) {
+    pub(crate) fn launch(&mut self, subflow: u32, order: PacketOrder) {
         let packet = self.control_packet(subflow, order);
         let index = self.control_links.packets.insert(packet);
         if !self.hold_back(subflow, index) {
@@ -202,7 +202,8 @@ impl World<'_> {
             packet.bytes = 0;
             self.deliver(data, since);
             return self.on_control(index);
-        } else if packet.wants_reply && (self.plan.protocols[packet.protocol as usize].terms().turn)(&mut packet.header)
+        } else if packet.wants_reply
+            && (self.plan.protocols[packet.protocol as usize].capabilities().turn)(&mut packet.header)
         {
             packet.is_returning = true;
         } else {
@@ -260,8 +261,8 @@ impl World<'_> {
 
     /// Tells the control of a link that its capacity has changed, if the protocol wants that.
     pub(crate) fn tell_capacity(&mut self, link: u32, protocol: u16) {
-        let terms = self.plan.protocols[protocol as usize].terms();
-        if terms.hears_capacities && !terms.keeps_windows() {
+        let capabilities = self.plan.protocols[protocol as usize].capabilities();
+        if capabilities.hears_capacities && !capabilities.keeps_windows() {
             self.call_link(link, protocol, |control, view, orders| control.on_capacity(view, orders));
         }
     }

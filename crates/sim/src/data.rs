@@ -6,7 +6,7 @@
 use anabranch_core::{Bytes, Time};
 use anabranch_links::Service;
 use anabranch_links::faults::Arrivals;
-use anabranch_proto::control::Order;
+use anabranch_proto::control::PacketOrder;
 use anabranch_queues::Ecn;
 
 use crate::connections::{State, UNSET};
@@ -51,7 +51,7 @@ impl World<'_> {
     }
 
     /// A source control sends a data packet with a header.
-    pub(crate) fn send_with_header(&mut self, s: u32, order: Order) {
+    pub(crate) fn send_with_header(&mut self, s: u32, order: PacketOrder) {
         let subflow = &mut self.subflows[s as usize];
         let connection = &mut self.connections[subflow.connection as usize];
         if connection.state != State::Active || connection.left == 0 || !self.plan.run.data {

@@ -392,7 +392,7 @@ impl<'p> Shards<'_, 'p> {
     /// When the sink of a connection under the transport had all, or `UNSET`; `None` for others.
     pub fn completed_at(&self, connection: usize) -> Option<u64> {
         let transfer = &self.plan.transfers[connection];
-        let keeps_windows = self.plan.protocols[transfer.protocol].terms().keeps_windows();
+        let keeps_windows = self.plan.protocols[transfer.protocol].capabilities().keeps_windows();
         let sink = &self.worlds[usize::from(self.owners.sink[connection])];
         keeps_windows.then(|| sink.endpoints[connection].completed_at)
     }

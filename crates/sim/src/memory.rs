@@ -70,7 +70,7 @@ fn of_first_windows(plan: &Plan) -> Part {
     if plan.run.data {
         for (c, transfer) in plan.transfers.iter().enumerate() {
             let begin = plan.demands.connections()[c].start.0;
-            let keeps_windows = plan.protocols[transfer.protocol].terms().keeps_windows();
+            let keeps_windows = plan.protocols[transfer.protocol].capabilities().keeps_windows();
             if !keeps_windows || begin >= plan.run.duration.0 {
                 continue;
             }
@@ -123,7 +123,7 @@ fn of_packets_under_way(plan: &Plan) -> Part {
                 let rate = path.iter().map(|&link| share(link)).fold(demand, f64::min);
                 let round_trip = round_trip(plan, path);
                 let time_s = round_trip.min(plan.run.duration.0) as f64 / 1e12;
-                let window = if plan.protocols[transfer.protocol].terms().keeps_windows() {
+                let window = if plan.protocols[transfer.protocol].capabilities().keeps_windows() {
                     let rounds = plan.run.duration.0 as f64 / round_trip.max(1) as f64;
                     plan.run.transport.first_window * rounds.exp2()
                 } else {

@@ -31,7 +31,7 @@ impl World<'_> {
             return;
         }
         for c in 0..plan.transfers.len() {
-            let keeps_windows = plan.protocols[plan.transfers[c].protocol].terms().keeps_windows();
+            let keeps_windows = plan.protocols[plan.transfers[c].protocol].capabilities().keeps_windows();
             if !keeps_windows || !self.shard.has_source(c as u32) {
                 continue;
             }
@@ -67,7 +67,7 @@ impl World<'_> {
     /// The network tells a source which of its open paths share links, if its protocol wants to know.
     pub(crate) fn regroup(&mut self, c: u32, source: &mut Source) {
         let plan = self.plan;
-        if !plan.protocols[plan.transfers[c as usize].protocol].terms().hears_groups() {
+        if !plan.protocols[plan.transfers[c as usize].protocol].capabilities().hears_groups() {
             return;
         }
         let search = self.groups.get_or_insert_with(|| Box::new(plan.group_search()));

@@ -88,11 +88,11 @@ impl Routes {
         };
         for (c, connection) in plan.demands.connections().iter().enumerate() {
             let protocol = &plan.protocols[plan.transfers[c].protocol];
-            let is_apart = connection.demand.is_some() && protocol.terms().demands == Demands::AsLinks;
+            let is_apart = connection.demand.is_some() && protocol.capabilities().demands == Demands::AsLinks;
             let own = is_apart.then(|| routes.add_demand(c));
             for path in plan.paths.of(ConnectionId::new(c)) {
                 let path = path.iter().map(|l| numbers.of[l.index()]);
-                let back = protocol.terms().keeps_windows().then(|| routes.add_way_back(path.clone()));
+                let back = protocol.capabilities().keeps_windows().then(|| routes.add_way_back(path.clone()));
                 routes.add_path(own, path);
                 routes.back.push(back.unwrap_or(END));
             }

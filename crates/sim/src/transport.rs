@@ -104,7 +104,7 @@ impl SubflowTransport {
             let bits = plan.transfers[c].packet.0 as f64 * BIT_PICOSECONDS;
             let slowest = slowest(path);
             let jitter = if slowest > 0.0 { plan.run.transport.jitter * bits / slowest } else { 0.0 };
-            let is_scalable = plan.protocols[plan.transfers[c].protocol].terms().is_scalable();
+            let is_scalable = plan.protocols[plan.transfers[c].protocol].capabilities().is_scalable();
             let ecn = match (is_scalable, plan.run.transport.ecn) {
                 (true, _) => Ecn::Ect1,
                 (false, true) => Ecn::Ect0,
@@ -123,7 +123,7 @@ impl SubflowTransport {
 }
 
 fn is_needed(plan: &Plan) -> bool {
-    plan.protocols.iter().any(|protocol| protocol.terms().keeps_windows())
+    plan.protocols.iter().any(|protocol| protocol.capabilities().keeps_windows())
 }
 
 /// A number from 0 to 1 that depends on these and on nothing else; the mixing is that of splitmix64.

@@ -235,7 +235,7 @@ impl<'p> World<'p> {
         }
         self.schedule_path_times();
         self.schedule_failures();
-        if plan.protocols.iter().any(|protocol| protocol.terms().hears_capacities) {
+        if plan.protocols.iter().any(|protocol| protocol.capabilities().hears_capacities) {
             self.schedule_capacities();
         }
     }

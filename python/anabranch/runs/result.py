@@ -298,5 +298,5 @@ def _values(file: Path) -> dict[str, Any]:
 
 def _keep_windows() -> set[str]:
     """Give the titles of the protocols that keep windows."""
-    terms = ((title, _core.protocol_terms(name) or {}) for name, title, *_ in _core.protocols())
-    return {title for title, known in terms if known.get("keeps_windows")}
+    capabilities = ((title, _core.protocol_capabilities(name) or {}) for name, title, *_ in _core.protocols())
+    return {title for title, known in capabilities if known.get("keeps_windows")}

@@ -1,18 +1,18 @@
 //! Shortest paths in networks with many hosts.
 //!
-//! A leaf has one neighbour, so no path goes through it: paths from and to leaves are those between their neighbours with
-//! the links to the leaves at the ends, in the same order. The search runs on the other nodes alone, once for each
-//! pair of them: with 36 hosts on each of 10,000 routers that is a 36th of the nodes.
+//! A leaf has one neighbour, so no path passes through it. Paths between leaves are the paths between their neighbours,
+//! with the links of the leaves at the ends, in the same order. The search runs on the other nodes alone, once for each
+//! pair of them: with 36 hosts on each of 10,000 routers these are a 36th of the nodes.
 
 use std::collections::HashMap;
 
 use super::{Metric, Paths, Progress, SearchError, k_shortest};
 use crate::{ConnectionId, LinkId, Network, NetworkBuilder, NodeId};
 
-/// What [`k_shortest`] by hops gives for each pair; `progress` is told of pairs of inner nodes.
+/// Finds the paths that [`k_shortest`] finds by hops for each pair; `progress` counts pairs of inner nodes.
 ///
 /// # Errors
-/// The search was called off.
+/// If the search was cancelled.
 pub fn fewest_hops(
     network: &Network,
     pairs: &[(NodeId, NodeId)],
@@ -42,7 +42,7 @@ pub fn fewest_hops(
     Ok(paths)
 }
 
-/// The way of a pair between inner nodes, and the links to leaves at its ends.
+/// The path of a pair: a pair of inner nodes, and the links to leaves at the ends.
 struct Way {
     first: Option<LinkId>,
     from: NodeId,
@@ -51,7 +51,7 @@ struct Way {
 }
 
 impl Way {
-    /// The whole path, from one among inner nodes; `links` has their links as the whole network numbers them.
+    /// The whole path, from a path of inner links; `links` gives their numbers in the whole network.
     fn path(&self, inner: &[LinkId], links: &[LinkId]) -> Vec<LinkId> {
         let between = inner.iter().map(|link| links[link.index()]);
         self.first.into_iter().chain(between).chain(self.last).collect()
@@ -61,9 +61,10 @@ impl Way {
 /// The network without its leaves.
 struct Inner {
     network: Network,
-    /// For each node of the whole network its number here; none for leaves.
+    /// For each node of the whole network its number among inner nodes; `None` for leaves.
     nodes: Vec<Option<NodeId>>,
-    /// For each link here its number in the whole network; in the same order, on which the order of paths rests.
+    /// For each inner link its number in the whole network; both are in the same order, which determines the order of
+    /// paths.
     links: Vec<LinkId>,
 }
 
@@ -71,7 +72,7 @@ impl Inner {
     fn new(network: &Network) -> Self {
         let all = || (0..network.nodes().len()).map(NodeId::new);
         let neighbours: Vec<Option<NodeId>> = all().map(|node| only_neighbour(network, node)).collect();
-        // Two nodes that have only each other both stay.
+        // Two nodes that have only each other as neighbours both stay.
         let is_leaf = |node: NodeId| neighbours[node.index()].is_some_and(|n| neighbours[n.index()].is_none());
         let mut builder = NetworkBuilder::new();
         let mut add = |node: NodeId| builder.node(&network.node(node).name, None).expect("names are unique");
@@ -95,7 +96,7 @@ impl Inner {
         self.nodes[node.index()].is_none()
     }
 
-    /// `None` if there is no link from the source or to the target.
+    /// The path of a pair; `None` if there is no link from the source or to the target.
     fn way(&self, network: &Network, (source, target): (NodeId, NodeId)) -> Option<Way> {
         let mut way = Way { first: None, from: source, to: target, last: None };
         if self.is_leaf(source) {
@@ -110,7 +111,7 @@ impl Inner {
     }
 }
 
-/// The one node that a node has links with, if it has at most one each way.
+/// The one neighbour of a node with at most one link in each direction.
 fn only_neighbour(network: &Network, node: NodeId) -> Option<NodeId> {
     let (out, into) = (network.links_from(node), network.links_into(node));
     if out.len() > 1 || into.len() > 1 {

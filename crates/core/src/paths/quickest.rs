@@ -1,23 +1,23 @@
-//! How long the quickest paths take between one node and all others [dijkstra1959].
+//! The delays of the quickest paths between one node and all others [dijkstra1959].
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::{Network, NodeId, Span};
 
-/// For each node how long the quickest path from `node` takes; `None` if none leads there.
+/// For each node the delay of the quickest path from `node` to it; `None` without a path.
 pub fn quickest_from(network: &Network, node: NodeId) -> Vec<Option<Span>> {
     let next = |at| network.links_from(at).iter().map(|&link| network.link(link)).map(|link| (link.target, link.delay));
     spread(network, node, next)
 }
 
-/// For each node how long the quickest path to `node` takes; `None` if none leads from there.
+/// For each node the delay of the quickest path from it to `node`; `None` without a path.
 pub fn quickest_to(network: &Network, node: NodeId) -> Vec<Option<Span>> {
     let next = |at| network.links_into(at).iter().map(|&link| network.link(link)).map(|link| (link.source, link.delay));
     spread(network, node, next)
 }
 
-/// Goes from `start` to what is `next` to each node, the nearest first.
+/// Searches from `start` over the neighbours that `next` gives, the nearest node first.
 fn spread<N: Iterator<Item = (NodeId, Span)>>(
     network: &Network,
     start: NodeId,

@@ -1,4 +1,4 @@
-//! An application: it asks the agent of its node for rates, and says now and then that it is still there.
+//! An application: it asks the agent of its node for rates, and keeps its session alive.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::security::{Fingerprint, Identity};
 use crate::session::{SessionError, endpoint};
 use crate::sockets::Sockets;
 
-/// How long an agent may take to confirm that a session has left.
+/// The longest wait for an agent to confirm that a session has left.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// An application that asks its agent for rates.
@@ -30,20 +30,20 @@ pub struct Application {
     agent: SocketAddr,
 }
 
-/// What it asks for.
+/// The request of an application.
 #[derive(Debug)]
 pub struct Request {
-    /// The session: [`Ask::Join`].
+    /// The session to join: [`Ask::Join`].
     pub join: Ask,
-    /// What it can use, now and later.
+    /// Demand of the session, now and later.
     pub demand: watch::Receiver<Rate>,
-    /// When it turns true, or its sender is gone, the session leaves.
+    /// Signal to leave: the session leaves when it turns true or its sender is dropped.
     pub leave: watch::Receiver<bool>,
 }
 
 impl Application {
-    /// One on these sockets; its agent is at an address and has a certificate with this fingerprint. To be called in a
-    /// tokio runtime.
+    /// Creates an application on these sockets, whose agent is at an address and has a certificate with this
+    /// fingerprint. Must be called in a tokio runtime.
     pub fn with(
         sockets: Sockets,
         identity: &Identity,
@@ -53,8 +53,8 @@ impl Application {
         Ok(Self { endpoint: endpoint(sockets, None)?, tls: Arc::new(calling(identity, pin)?), agent })
     }
 
-    /// Keeps a session until it has left or is refused; the lease has what comes of it. An agent that is away is called
-    /// again and again.
+    /// Keeps a session until it has left or is refused; the lease receives its rates. While the agent is away, the
+    /// application calls it again and again.
     pub async fn hold(&self, request: Request, lease: &Lease) {
         let Request { join, mut demand, mut leave } = request;
         let mut wait = BACK_OFF.0;
@@ -62,7 +62,7 @@ impl Application {
             let begun = Instant::now();
             match self.hold_once(&join, &mut demand, &mut leave, lease).await {
                 Ok(()) => return,
-                // It would be the same the next time.
+                // The next attempt would fail in the same way.
                 Err(error @ (Ended::Message(_) | Ended::Impossible(_))) => return lease.refuse(error.to_string()),
                 Err(_) if lease.told_since(begun) => wait = BACK_OFF.0,
                 Err(_) => {}
@@ -74,7 +74,7 @@ impl Application {
         }
     }
 
-    /// Keeps a session over one connection; an error if that is lost.
+    /// Keeps a session over one connection; an error if the connection is lost.
     async fn hold_once(
         &self,
         join: &Ask,
@@ -103,7 +103,7 @@ impl Application {
                 }
                 () = is_leaving(leave) => {
                     say(&Ask::Leave)?;
-                    // If it is not confirmed, the agent sees that the application is gone.
+                    // Without confirmation, the agent detects that the application is gone.
                     let _ = timeout(FAREWELL, answers).await;
                     return Ok(());
                 }
@@ -112,7 +112,7 @@ impl Application {
     }
 }
 
-/// A request to join with the present demand in it.
+/// A request to join with the present demand.
 fn with_demand(join: &Ask, present: f64) -> Ask {
     let mut join = join.clone();
     if let Ask::Join { demand, .. } = &mut join {
@@ -126,7 +126,7 @@ async fn is_leaving(leave: &mut watch::Receiver<bool>) {
     let _ = leave.wait_for(|leaves| *leaves).await;
 }
 
-/// Takes what the agent says, until the session has left or is refused.
+/// Receives messages of the agent, until the session has left or is refused.
 async fn hear(receive: &mut RecvStream, lease: &Lease) -> Result<(), Ended> {
     loop {
         match read(receive).await? {

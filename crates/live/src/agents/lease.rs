@@ -1,15 +1,17 @@
-//! The rates that an application has been granted, and for how long they are good.
+//! The rates that an application has been granted, and their expiry.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anabranch_core::Rate;
 
-/// The rate at which a path may always send: enough to find out whether it works.
+/// The rate at which a path may always send: enough to detect whether it works.
 pub(crate) const FLOOR: Rate = Rate(64e3);
 
-/// Rates for the paths of a connection. When they are not told again for the time of the lease they fall by half, and so
-/// on: nobody knows any more what others have been granted.
+/// The rates for the paths of a connection, which expire.
+///
+/// A rate that is not repeated for the duration of the lease falls by half, and so on, since it is unknown what other
+/// sessions have been granted meanwhile.
 #[derive(Debug)]
 pub struct Lease {
     lasts: Duration,
@@ -25,13 +27,13 @@ struct State {
 }
 
 impl Lease {
-    /// A lease for this number of paths, without any rates yet.
+    /// Creates a lease for this number of paths, without any rates.
     pub fn new(paths: usize, lasts: Duration) -> Self {
         let state = State { rates: vec![0.0; paths], told: Instant::now(), refusal: None, has_left: false };
         Self { lasts, state: Mutex::new(state) }
     }
 
-    /// The rates that are good now.
+    /// The rates that are valid at `now`.
     pub fn rates(&self, now: Instant) -> Vec<Rate> {
         let state = self.lock();
         let over = now.saturating_duration_since(state.told).as_secs_f64() / self.lasts.as_secs_f64();
@@ -39,17 +41,17 @@ impl Lease {
         state.rates.iter().map(|rate| Rate((rate * part).max(FLOOR.0))).collect()
     }
 
-    /// What the agent has told last, however long ago.
+    /// The rates that the agent reported last, however long ago.
     pub fn told(&self) -> Vec<Rate> {
         self.lock().rates.iter().map(|&rate| Rate(rate)).collect()
     }
 
-    /// Whether rates have been told since then.
+    /// Whether rates have been reported since `time`.
     pub(super) fn told_since(&self, time: Instant) -> bool {
         self.lock().told > time
     }
 
-    /// Why there will be no rates, if so.
+    /// The reason why the session gets no rates; `None` if it was not refused.
     pub fn refusal(&self) -> Option<String> {
         self.lock().refusal.clone()
     }

@@ -1,4 +1,4 @@
-//! Messages over a stream, and who reads and writes them.
+//! Messages over a stream, with the tasks that read and write them.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use tokio::time::timeout;
 
 use crate::quic::{ConnectError, Connection, ConnectionError, ReadExactError, RecvStream, SendStream, VarInt};
 
-/// How long a message may take from its first byte to its last.
+/// The longest time from the first byte of a message to its last.
 const MESSAGE_TIME: Duration = Duration::from_secs(2);
 
-/// Why there are no more messages.
+/// The reason why there are no more messages.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Ended {
     #[error("the connection is lost: {0}")]
@@ -28,13 +28,13 @@ pub(super) enum Ended {
     Slow,
 }
 
-/// Where messages to the other end of a stream are put; the stream ends with the last copy.
+/// Queue of messages to the other end of a stream; the stream ends with its last copy.
 pub(super) type Sender = mpsc::Sender<Vec<u8>>;
 
-/// Messages that wait for a stream; one that takes none for longer is of no use.
+/// The most messages that wait for a stream; a stream that accepts none for longer is useless.
 const MOST_WAITING: usize = 8192;
 
-/// Writes what is put into the sender, as long as the stream takes it.
+/// Writes queued messages as long as the stream accepts them.
 pub(super) fn sender(stream: SendStream) -> Sender {
     let (sender, words) = mpsc::channel(MOST_WAITING);
     tokio::spawn(write(stream, words));
@@ -43,7 +43,7 @@ pub(super) fn sender(stream: SendStream) -> Sender {
 
 async fn write(mut stream: SendStream, mut words: Receiver<Vec<u8>>) {
     while let Some(word) = words.recv().await {
-        // Who reads the stream hears that it is lost.
+        // The reader of the stream detects its loss.
         if stream.write_all(&word).await.is_err() {
             return;
         }
@@ -51,7 +51,7 @@ async fn write(mut stream: SendStream, mut words: Receiver<Vec<u8>>) {
     let _ = stream.finish();
 }
 
-/// The next message.
+/// Reads the next message.
 pub(super) async fn read<M: Message>(stream: &mut RecvStream) -> Result<M, Ended> {
     let mut head = [0; 2];
     stream.read_exact(&mut head).await?;

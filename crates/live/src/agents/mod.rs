@@ -1,8 +1,8 @@
-//! Agents of explicit-rate protocols over real connections, and what asks them for rates.
+//! Agents of explicit-rate protocols over real connections, and the applications that ask them for rates.
 //!
-//! `anabranch_agents` decides; here is what it decides about: a QUIC connection to each neighbour, one to each application,
-//! and the clock. Every connection is between two who know each other's certificates. On each there is one stream with
-//! messages both ways.
+//! `anabranch_agents` decides. This module has what it decides about: a QUIC connection to each neighbour, one to each
+//! application, and the clock. The two ends of every connection know each other's certificates. Each connection has one
+//! stream with messages in both directions.
 
 mod application;
 mod lease;
@@ -17,21 +17,21 @@ pub(crate) use self::lease::FLOOR;
 pub use self::lease::Lease;
 pub use self::server::{AgentHandle, AgentReport, AgentServer, Neighbour, Service};
 
-/// A peer that is silent for this long is taken for gone.
+/// The silence after which a peer counts as gone.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// How often each end sends a packet, so that the other knows that it is there.
+/// Time between packets that each end sends to show that it is there.
 const BEAT: Duration = Duration::from_millis(250);
 
-/// When a neighbour is called again: at first, and at most.
+/// Time before a neighbour is called again: at first, and at most.
 const BACK_OFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
-/// How long an application may say nothing before others get what it has; and how long its rates are good for when its
-/// agent says nothing.
+/// Duration of a lease. A silent application loses its rates to others after this time, and rates expire after this time
+/// if the agent is silent.
 pub const LEASE: Duration = Duration::from_secs(2);
 
-/// Applications of an agent at a time, at the most.
+/// The most applications of an agent at a time.
 pub const MOST_APPLICATIONS: usize = 1024;
 
-/// What agents hand out of a link: the rest is for acknowledgements and for paces that are not exact.
+/// Share of a link that agents grant; the rest is for acknowledgements and inexact paces.
 pub const SHARE: f64 = 0.97;

@@ -1,4 +1,4 @@
-//! TLS between two who know each other: each shows a certificate, and the other knows its fingerprint.
+//! Mutual TLS: each end shows a certificate, and the other end knows its fingerprint.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme, version}
 use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
 use crate::security::{Fingerprint, Identity, Pinned, SecurityError, crypto, no_suite};
 
-/// What agents and applications speak.
+/// Name of the protocol between agents and applications.
 const ALPN: &[u8] = b"anabranch-control/1";
 
-/// The TLS of who is called by the holders of certificates with these fingerprints.
+/// The TLS settings of a server that holders of certificates with these fingerprints call.
 pub(super) fn called(identity: &Identity, pins: Vec<Fingerprint>) -> Result<QuicServerConfig, SecurityError> {
     let (chain, key) = identity.parts();
     let mut tls = rustls::ServerConfig::builder_with_provider(crypto())
@@ -26,7 +26,7 @@ pub(super) fn called(identity: &Identity, pins: Vec<Fingerprint>) -> Result<Quic
     QuicServerConfig::try_from(tls).map_err(|_| no_suite())
 }
 
-/// The TLS of who calls the holder of the certificate with this fingerprint.
+/// The TLS settings of a client that calls the holder of the certificate with this fingerprint.
 pub(super) fn calling(identity: &Identity, pin: Fingerprint) -> Result<QuicClientConfig, SecurityError> {
     let (chain, key) = identity.parts();
     let mut tls = rustls::ClientConfig::builder_with_provider(crypto())
@@ -40,7 +40,7 @@ pub(super) fn calling(identity: &Identity, pin: Fingerprint) -> Result<QuicClien
     QuicClientConfig::try_from(tls).map_err(|_| no_suite())
 }
 
-/// Takes callers whose certificate has one of some fingerprints, and who hold its key.
+/// A verifier that accepts clients whose certificate has a known fingerprint and who hold its key.
 #[derive(Debug)]
 struct Callers(Pinned);
 

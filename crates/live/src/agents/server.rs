@@ -1,4 +1,4 @@
-//! An agent's server: its connections to neighbours and applications, and its clock.
+//! The server of an agent: its connections to neighbours and applications, and its clock.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -24,51 +24,51 @@ use crate::security::{Fingerprint, Identity};
 use crate::session::{SessionError, endpoint};
 use crate::sockets::Sockets;
 
-/// The round trip to a neighbour, as long as it is not known: a first packet that is lost is sent again after three.
+/// Assumed round trip to a neighbour; a first packet that is lost is sent again after three.
 const NEAR: Duration = Duration::from_millis(50);
 
-/// What may wait to be handled; those who read wait when there is more.
+/// The most events that wait to be handled; readers of streams wait when there are more.
 const MOST_WAITING: usize = 1024;
 
-/// Calls of a neighbour at a time: those that are over may not be known to be.
+/// The most calls of a neighbour at a time, since ended ones may not be detected yet.
 const MOST_CALLS: usize = 4;
 
 /// A neighbouring agent, and its address.
 #[derive(Clone, Debug)]
 pub struct Neighbour {
-    /// The neighbour's number among agents.
+    /// Number of the neighbour among agents.
     pub id: AgentId,
-    /// Where connections with it end here; port 0 if this agent calls.
+    /// Local address of connections with the neighbour; port 0 if this agent calls.
     pub local: SocketAddr,
-    /// Where it is called; `None` if it calls.
+    /// Address at which the neighbour is called; `None` if it calls.
     pub remote: Option<SocketAddr>,
-    /// The fingerprint of its certificate.
+    /// Fingerprint of the neighbour's certificate.
     pub pin: Fingerprint,
 }
 
-/// What an agent needs to serve.
+/// The settings of an agent's server.
 #[derive(Debug)]
 pub struct Service {
-    /// What it decides by.
+    /// Settings of the agent.
     pub settings: Settings,
-    /// The certificate of the agent, with its key.
+    /// Certificate of the agent, with its key.
     pub identity: Arc<Identity>,
-    /// The agents that are called, or that call.
+    /// Neighbouring agents, which are called or call.
     pub neighbours: Vec<Neighbour>,
-    /// Where applications call, and the fingerprints of theirs.
+    /// Address that applications call, and the fingerprints of their certificates.
     pub applications: (SocketAddr, Vec<Fingerprint>),
 }
 
-/// How an agent that runs is doing.
+/// The state of a running agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AgentReport {
-    /// What happened so far.
+    /// Counts of events so far.
     pub counts: Counts,
-    /// Whether no link holds anything of a session.
+    /// Whether no link holds state of a session.
     pub is_clear: bool,
 }
 
-/// An agent with its sockets.
+/// The server of an agent, with its sockets.
 pub struct AgentServer {
     agent: Agent,
     hops: Vec<(Neighbour, Endpoint, Arc<Identity>)>,
@@ -76,7 +76,7 @@ pub struct AgentServer {
     commands: mpsc::UnboundedReceiver<Command>,
 }
 
-/// A handle to an agent that runs.
+/// A handle to a running agent.
 #[derive(Clone, Debug)]
 pub struct AgentHandle(mpsc::UnboundedSender<Command>);
 
@@ -86,9 +86,9 @@ enum Command {
 }
 
 impl AgentHandle {
-    /// Tells the agent the capacity that a link has from now on.
+    /// Reports a new capacity of a link to the agent.
     pub fn set_capacity(&self, link: u32, capacity: Rate) {
-        // One that has ended does not mind.
+        // An agent that has ended needs no report.
         let _ = self.0.send(Command::Capacity(link, capacity));
     }
 
@@ -100,7 +100,7 @@ impl AgentHandle {
     }
 }
 
-/// What happens to an agent's connections.
+/// An event on an agent's connections.
 enum Event {
     Up(AgentId, u64, Sender),
     Hop(AgentId, u64, HopMessage),
@@ -110,7 +110,7 @@ enum Event {
     Gone(ClientId),
 }
 
-/// How control connections are carried: by one path, which is heard of again and again.
+/// The transport settings of control connections: one path, with signs of life.
 pub(super) fn transport() -> TransportConfig {
     let group = Group::new(&named("reno").expect("it is a protocol")).expect("it controls real connections");
     let quic_config = QuicConfig { idle: SILENCE, uni_streams: 0, ..QuicConfig::default() };
@@ -120,7 +120,7 @@ pub(super) fn transport() -> TransportConfig {
 }
 
 impl AgentServer {
-    /// Makes the sockets of an agent. To be called in a tokio runtime.
+    /// Binds the sockets of an agent. Must be called in a tokio runtime.
     pub async fn bind(service: Service) -> Result<(Self, AgentHandle), SessionError> {
         let Service { settings, identity, neighbours, applications: (door, pins) } = service;
         let mut hops = Vec::new();
@@ -178,14 +178,14 @@ fn time(start: Instant) -> Time {
     Time::from_seconds(start.elapsed().as_secs_f64()).unwrap_or_default()
 }
 
-/// How connections of these are taken.
+/// The settings of a server that accepts holders of these certificates.
 fn taking(identity: &Identity, pins: Vec<Fingerprint>) -> Result<ServerConfig, SessionError> {
     let mut config = ServerConfig::with_crypto(Arc::new(called(identity, pins)?));
     config.transport_config(Arc::new(transport()));
     Ok(config)
 }
 
-/// The connections that there are.
+/// The present connections.
 #[derive(Default)]
 struct Connections {
     hops: BTreeMap<AgentId, (u64, Sender)>,
@@ -218,7 +218,7 @@ impl Connections {
         }
     }
 
-    /// Whether this is the connection to a neighbour that there is now.
+    /// Whether this is the present connection to a neighbour.
     fn is_of(&self, id: AgentId, number: u64) -> bool {
         self.hops.get(&id).is_some_and(|connection| connection.0 == number)
     }
@@ -229,17 +229,17 @@ impl Connections {
             match action {
                 Action::Hop(id, message) => {
                     let (Some((_, sender)), Ok(word)) = (self.hops.get(&id), encode(&message)) else { continue };
-                    // Where the connection is lost that is told soon, and what was said is said again on the next.
+                    // A lost connection is reported soon, and the message is repeated on the next.
                     if matches!(sender.try_send(word), Err(TrySendError::Full(_))) {
                         self.hops.remove(&id);
                     }
                 }
-                // Its stream ends, and with that the connection.
+                // The stream ends, and the connection with it.
                 Action::Cut(id) => _ = self.hops.remove(&id),
                 Action::Tell(id, answer) => {
                     let (Some(sender), Ok(word)) = (self.clients.get(&id), encode(&answer)) else { continue };
                     if matches!(sender.try_send(word), Err(TrySendError::Full(_))) {
-                        // It does not listen: its stream ends, and it is taken for gone.
+                        // The application does not read: its stream ends, and it counts as gone.
                         self.clients.remove(&id);
                     }
                 }
@@ -248,16 +248,16 @@ impl Connections {
     }
 }
 
-/// A task's way to tell the agent of what happens on connections to a neighbour.
+/// Sender of events of the connections to a neighbour.
 #[derive(Clone)]
 struct Talk {
     id: AgentId,
     tell: mpsc::Sender<Event>,
-    /// Every connection has its number.
+    /// Source of the numbers of connections.
     numbers: Arc<AtomicU64>,
 }
 
-/// Keeps a connection to a neighbour, one after the other.
+/// Keeps a connection to a neighbour, and makes a new one when it is lost.
 async fn keep_hop(neighbour: Neighbour, endpoint: Endpoint, identity: Arc<Identity>, talk: Talk) {
     let Some(remote) = neighbour.remote else { return take_calls(endpoint, talk).await };
     let mut wait = BACK_OFF.0;
@@ -277,7 +277,7 @@ async fn call(endpoint: &Endpoint, identity: &Identity, remote: SocketAddr, pin:
     endpoint.connect_with(config, remote, "anabranch").ok()?.await.ok()
 }
 
-/// Takes the calls of a neighbour. One that comes back may call before it is known that it was gone.
+/// Accepts the calls of a neighbour. A neighbour that restarts may call before its old connection is known to be lost.
 async fn take_calls(endpoint: Endpoint, talk: Talk) {
     let mut calls = JoinSet::new();
     while let Some(incoming) = endpoint.accept().await {
@@ -298,12 +298,12 @@ async fn take_calls(endpoint: Endpoint, talk: Talk) {
 }
 
 impl Talk {
-    /// Tells what the neighbour says over a connection, from its beginning to its end.
+    /// Reports the messages of the neighbour over a connection, with its beginning and its end.
     async fn over(&self, connection: Connection, calls: bool) {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let Err(ended) = self.listen(&connection, calls, number).await;
         close(&connection, &ended.to_string());
-        // If nobody hears it, the agent has ended.
+        // Sending fails only if the agent has ended.
         let _ = self.tell.send(Event::Down(self.id, number)).await;
     }
 
@@ -321,7 +321,7 @@ impl Talk {
     }
 }
 
-/// Takes the calls of applications.
+/// Accepts the calls of applications.
 async fn keep_door(door: Endpoint, tell: mpsc::Sender<Event>, numbers: Arc<AtomicU64>) {
     let mut calls = JoinSet::new();
     while let Some(incoming) = door.accept().await {
@@ -343,7 +343,7 @@ async fn keep_door(door: Endpoint, tell: mpsc::Sender<Event>, numbers: Arc<Atomi
     }
 }
 
-/// Tells what an application asks.
+/// Reports the messages of an application.
 async fn serve(connection: &Connection, id: ClientId, tell: &mpsc::Sender<Event>) -> Result<Infallible, Ended> {
     let (send, mut receive) = connection.accept_bi().await?;
     let say = async |event| tell.send(event).await.map_err(|_| Ended::Over);

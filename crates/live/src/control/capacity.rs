@@ -1,8 +1,8 @@
-//! What a group knows of what its paths can carry, and what it tells the loop before: for protocols that go by capacities,
-//! and for chains of loops.
+//! The capacity of a group's paths, and the rate that a group reports to the loop before: for protocols that use
+//! capacities, and for chains of loops.
 //!
-//! Rates are those of packets on links, with the headers of IP and UDP. Controls reckon in packets of one size, so a rate
-//! is told to them as that of as many such packets.
+//! Rates are those of packets on links, with the headers of IP and UDP. Controls assume packets of one size, so a rate
+//! is converted to the rate of as many such packets.
 
 use anabranch_core::Rate;
 use anabranch_proto::transport::Told;
@@ -12,7 +12,7 @@ use super::{Group, Inner, Open, PACKET, SLOTS};
 /// Bytes of the headers of IPv4 and UDP.
 const HEADERS: f64 = 28.0;
 
-/// The fastest that is told to a loop before.
+/// The highest rate that is reported to a loop before, in bits a second.
 const MOST: f64 = 1e15;
 
 impl Open {
@@ -23,8 +23,8 @@ impl Open {
 }
 
 impl Inner {
-    /// Tells the control the lesser of what the path of a slot can carry and what the next loop sends at, if it has not
-    /// been told.
+    /// Passes the lesser of the capacity of a slot's path and the rate of the next loop to the control, if it has
+    /// changed.
     pub(super) fn tell_capacity(&mut self, slot: usize) {
         let Some(Some(open)) = self.subflows.get_mut(slot) else { return };
         let least = Rate(open.known.0.min(self.onward.0) * PACKET.0 as f64 / open.on_link());
@@ -35,7 +35,7 @@ impl Inner {
         }
     }
 
-    /// Another control knows nothing yet.
+    /// Passes all capacities to a new control.
     pub(super) fn tell_capacities_anew(&mut self) {
         for slot in 0..SLOTS {
             if let Some(open) = &mut self.subflows[slot] {
@@ -47,7 +47,7 @@ impl Inner {
 }
 
 impl Group {
-    /// Sets the least capacity of the links of a slot's path, as far as it is known; infinite if it is not.
+    /// Sets the least known capacity of the links of a slot's path; infinite if none is known.
     pub fn set_capacity(&self, slot: usize, capacity: Rate) {
         let inner = &mut *self.lock();
         if let Some(Some(open)) = inner.subflows.get_mut(slot) {
@@ -56,14 +56,14 @@ impl Group {
         }
     }
 
-    /// Sets the rate at which the next loop sends, in bits a second; `None` if it is not known.
+    /// Sets the sending rate of the next loop in bits a second; `None` if it is not known.
     pub fn set_onward(&self, bps: Option<u64>) {
         let inner = &mut *self.lock();
         inner.onward = Rate(bps.map_or(f64::INFINITY, |bps| bps.max(1) as f64));
         (0..SLOTS).for_each(|slot| inner.tell_capacity(slot));
     }
 
-    /// The rate that the loop before may count on, over all paths, in bits a second; `None` while nothing is known.
+    /// Rate on which the loop before may count, over all paths, in bits a second; `None` while nothing is known.
     pub fn onward_bps(&self, told: Told) -> Option<u64> {
         let inner = &mut *self.lock();
         let of = |slot: usize| {

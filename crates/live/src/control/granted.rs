@@ -1,32 +1,31 @@
-//! Rates that were granted: paths send at these, and windows are no limit.
+//! Control by granted rates: paths send at these rates, and windows do not limit them.
 
 use anabranch_core::{Rate, Time};
 use anabranch_proto::window::{Acked, Signal, WindowControl};
 
 use super::{FIRST_WINDOW, PACKET};
 
-/// What is under way may be as much as is sent in two round trips and so many seconds: a path that is silent for as long
-/// sends no more.
+/// Seconds that the window covers beyond two round trips. A path that is silent for longer sends no more.
 const BEYOND: f64 = 0.2;
 
 /// Bits in a byte.
 const BITS: f64 = 8.0;
 
-/// The control of a connection whose rates links grant.
+/// The control of a connection whose rates are granted by links.
 pub(super) struct Granted {
-    /// For each slot its rate, for packets as large as controls take them to be.
+    /// Rate of each slot, for packets of the size that controls assume.
     rates: Vec<Rate>,
-    /// The smoothed round trips in seconds; 0 before the first.
+    /// Smoothed round trip of each slot in seconds; 0 before the first.
     rtts: Vec<f64>,
 }
 
 impl Granted {
-    /// The control of this number of slots, which all send at one rate.
+    /// Creates the control of this number of slots, which all send at one rate.
     pub fn new(slots: usize, rate: Rate) -> Self {
         Self { rates: vec![rate; slots], rtts: vec![0.0; slots] }
     }
 
-    /// The rate of each slot from now on.
+    /// Sets the rate of each slot.
     pub fn grant(&mut self, rates: &[Rate]) {
         self.rates.copy_from_slice(rates);
     }

@@ -1,15 +1,16 @@
-//! Congestion control of real connections by the window controls of `anabranch_proto`: the very code that is simulated.
+//! Congestion control of real connections by the window controls of `anabranch_proto`, the code that is also simulated.
 //!
-//! The QUIC library makes a controller for each path, which knows nothing of the others. Ours are seats at one control: a
-//! [`Group`] has the control of a connection over all of its paths, and is the factory that the library asks for a controller
-//! whenever a path begins. A controller that is dropped leaves. There is a group for each connection.
+//! The QUIC library makes a controller for each path, which knows nothing of the others. Here, controllers are slots of
+//! one control. A [`Group`] has the control of a connection over all of its paths, and is the factory that the library
+//! asks for a controller whenever a path begins. A controller that is dropped frees its slot. Each connection has its
+//! own group.
 //!
-//! Windows are in packets of a path's MTU. The library tells that packets were marked (ECN) but not how many; the receiving end
-//! counts them and tells (`feedback`). What paths can carry is told by those who know it.
+//! Windows are in packets of a path's MTU. The library reports that packets were marked (ECN) but not how many; the
+//! receiving end counts marks and reports them (`feedback`). Callers that know the capacities of paths report them.
 
 mod capacity;
 mod granted;
-mod mirrors;
+mod remote;
 mod slot;
 #[cfg(test)]
 mod starts;
@@ -27,76 +28,76 @@ use anabranch_proto::Protocol;
 use anabranch_proto::control::ConnectionView;
 use anabranch_proto::protocols::wvegas::Drain;
 use anabranch_proto::protocols::{Control, PROTOCOLS};
-use anabranch_proto::window::{Standing, WindowControl};
+use anabranch_proto::window::{SubflowSnapshot, WindowControl};
 
 use self::granted::Granted;
-pub use self::mirrors::{MOST_MIRRORED, Mirrored};
+pub use self::remote::{MOST_REMOTE, RemoteSubflow};
 pub use self::slot::Slot;
 use self::subflow::Subflow;
 
-/// The most paths that a connection may have open at a time.
+/// The most open paths of a connection.
 pub const MOST_PATHS: usize = 16;
 
-/// Subflows of a control: as many paths again may still be leaving.
+/// Number of subflows of a control: as many paths again may still be closing.
 pub const SLOTS: usize = 2 * MOST_PATHS;
 
 /// Packets in the first window of a path [rfc6928].
 const FIRST_WINDOW: f64 = 10.0;
 
-/// Windows are not less, in packets [rfc9002, sec. 7.2]: a small packet under way would hold back all larger ones.
+/// Least window in packets [rfc9002, sec. 7.2]: with one packet, a small packet in flight would block larger ones.
 const LEAST_WINDOW: f64 = 2.0;
 
-/// What controls take for the size of a packet; their paces are converted to packets of a path's MTU.
+/// Packet size that controls assume; paces are converted to packets of a path's MTU.
 const PACKET: Bytes = Bytes(1200);
 
-/// Why a protocol cannot control a real connection.
+/// The reason why a protocol cannot control a real connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsuited {
     /// No protocol has this name.
     #[error("there is no protocol `{name}`; {} can control real connections", suited().join(", "))]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
-    /// The protocol's rates come from links.
+    /// The protocol gets its rates from links.
     #[error("{title} needs links that take part in it, and real ones do not; {} need none", suited().join(", "))]
     NeedsLinks {
-        /// The title of the protocol.
+        /// Title of the protocol.
         title: &'static str,
     },
-    /// The protocol goes by the capacities of its links.
+    /// The protocol uses the capacities of its links.
     #[error(
         "{title} goes by what its links can carry, which only runs of a scenario know (`anabranch live`); {} do not",
         suited().join(", ")
     )]
     NeedsCapacities {
-        /// The title of the protocol.
+        /// Title of the protocol.
         title: &'static str,
     },
-    /// The protocol does not go by groups of paths.
+    /// The protocol does not use groups of paths.
     #[error(
         "{title} takes paths as they are, whether they share links or not; leave out the groups of paths, or choose {}",
         grouped().join(" or ")
     )]
     NoGroups {
-        /// The title of the protocol.
+        /// Title of the protocol.
         title: &'static str,
     },
 }
 
-/// The names of the protocols that can control real connections and go by groups of paths.
+/// The names of the protocols that can control real connections and use groups of paths.
 pub fn grouped() -> Vec<&'static str> {
-    let hears = |name: &&str| Protocol::named(name).is_some_and(|protocol| protocol.terms().hears_groups());
+    let hears = |name: &&str| Protocol::named(name).is_some_and(|protocol| protocol.capabilities().hears_groups());
     suited().into_iter().filter(hears).collect()
 }
 
-/// Whether a protocol goes by groups of paths, those that share links.
+/// Checks that a protocol uses groups of paths, which share links.
 ///
 /// # Errors
 /// If it does not.
 pub fn check_groups(protocol: &Protocol) -> Result<(), Unsuited> {
-    let (terms, title) = (protocol.terms(), protocol.title());
-    if terms.hears_groups() { Ok(()) } else { Err(Unsuited::NoGroups { title }) }
+    let (capabilities, title) = (protocol.capabilities(), protocol.title());
+    if capabilities.hears_groups() { Ok(()) } else { Err(Unsuited::NoGroups { title }) }
 }
 
 /// The names of the protocols that can control real connections.
@@ -105,8 +106,10 @@ pub fn suited() -> Vec<&'static str> {
     PROTOCOLS.iter().map(|(name, ..)| *name).filter(suits).collect()
 }
 
-/// The protocol of this name, if it can control real connections over links of which nothing is known: with its default
-/// parameters, but for wVegas the drain that takes no moment in which a machine halts for a queue.
+/// Finds the protocol of this name, if it can control real connections over unknown links.
+///
+/// It has its default parameters, except that wVegas drains by the rule that does not take a halting machine for a
+/// queue.
 pub fn named(name: &str) -> Result<Protocol, Unsuited> {
     let mut protocol = Protocol::named(name).ok_or_else(|| Unsuited::Unknown { name: name.to_owned() })?;
     if let Protocol::Wvegas(parameters) = &mut protocol {
@@ -117,17 +120,17 @@ pub fn named(name: &str) -> Result<Protocol, Unsuited> {
 
 fn check_anywhere(protocol: &Protocol) -> Result<(), Unsuited> {
     check(protocol)?;
-    let (terms, title) = (protocol.terms(), protocol.title());
-    if terms.hears_capacities { Err(Unsuited::NeedsCapacities { title }) } else { Ok(()) }
+    let (capabilities, title) = (protocol.capabilities(), protocol.title());
+    if capabilities.hears_capacities { Err(Unsuited::NeedsCapacities { title }) } else { Ok(()) }
 }
 
-/// Whether a protocol can control real connections, if it is told what it has to know of their links.
+/// Checks that a protocol can control real connections, if it learns the capacities that it needs.
 pub fn check(protocol: &Protocol) -> Result<(), Unsuited> {
-    let (terms, title) = (protocol.terms(), protocol.title());
-    if terms.keeps_windows() { Ok(()) } else { Err(Unsuited::NeedsLinks { title }) }
+    let (capabilities, title) = (protocol.capabilities(), protocol.title());
+    if capabilities.keeps_windows() { Ok(()) } else { Err(Unsuited::NeedsLinks { title }) }
 }
 
-/// The peer says that fewer packets were marked than it said before.
+/// The peer reports fewer marked packets than before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{told} packets came marked, and {before} had before")]
 pub struct FewerMarks {
@@ -146,63 +149,62 @@ struct Inner {
     /// Whether the control counts marks.
     counts_marks: bool,
     subflows: Vec<Option<Open>>,
-    /// Which subflows share links, those of others after the slots.
-    groups: [u32; SLOTS + MOST_MIRRORED],
-    /// How the subflows of others stand, as was told, by their numbers after the slots.
-    others: Vec<(usize, Standing)>,
-    /// What the next loop sends at; infinite if there is none, or it is not known.
+    /// Group of each subflow; remote subflows follow the slots.
+    groups: [u32; SLOTS + MOST_REMOTE],
+    /// Snapshots of remote subflows, with their numbers after the slots.
+    others: Vec<(usize, SubflowSnapshot)>,
+    /// Sending rate of the next loop; infinite if there is none, or it is not known.
     onward: Rate,
 }
 
-/// A subflow in use.
+/// A path in use.
 struct Open {
     path: Subflow,
     mtu: u16,
-    /// The least capacity of its links, as far as it is known.
+    /// Least known capacity of the path's links.
     known: Rate,
-    /// What the control was told that the path can carry.
+    /// Capacity of the path that the control has received.
     told: Rate,
-    /// The window that it had when those of others stood as was told, in packets; `None` if that is not known.
+    /// Window in packets at the time of the remote snapshots; `None` if it is not known.
     then: Option<f64>,
 }
 
 /// The state of a path, for reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PathState {
-    /// The congestion window in packets.
+    /// Congestion window in packets.
     pub window: f64,
-    /// The congestion window in bytes.
+    /// Congestion window in bytes.
     pub window_bytes: u64,
-    /// The smoothed round trip in seconds; 0 before the first.
+    /// Smoothed round trip in seconds; 0 before the first.
     pub rtt: f64,
-    /// The pacing rate; `None` if the window alone limits the path.
+    /// Pacing rate; `None` if the window alone limits the path.
     pub pace: Option<Rate>,
 }
 
 impl Group {
-    /// A group without paths, whose time begins now.
+    /// Creates a group without paths, whose time begins now.
     pub fn new(protocol: &Protocol) -> Result<Arc<Self>, Unsuited> {
         Self::since(protocol, Instant::now())
     }
 
-    /// A group without paths, whose time begins at `start`.
+    /// Creates a group without paths, whose time begins at `start`.
     pub fn since(protocol: &Protocol, start: Instant) -> Result<Arc<Self>, Unsuited> {
-        Ok(Self::with(start, Controls::new(protocol, &view())?, protocol.terms().is_scalable()))
+        Ok(Self::with(start, Controls::new(protocol, &view())?, protocol.capabilities().is_scalable()))
     }
 
-    /// A group without paths, whose time begins now, of a connection whose rates come from links: see [`Self::grant`].
-    /// Until it is told others, every path sends at `rate`.
+    /// Creates a group without paths, whose time begins now, for a connection whose rates are granted by links. Every
+    /// path sends at `rate` until [`Self::grant`] sets another.
     pub fn granted(rate: Rate) -> Arc<Self> {
         Self::with(Instant::now(), Controls::Granted(Granted::new(SLOTS, rate)), false)
     }
 
-    /// So fast each slot may send, in payload of UDP; those that it does not name at `others`. Only of a group that is
-    /// granted rates.
+    /// Sets the rate of each slot in payload of UDP; missing slots get `others`. Only for a group with granted rates.
     pub fn grant(&self, rates: &[Option<Rate>], others: Rate) {
         let inner = &mut *self.lock();
         let rate = |slot: usize| {
             let rate = rates.get(slot).copied().flatten().unwrap_or(others);
-            // Paces are for packets of the size that controls take them to be.
+            // Paces apply to packets of the size that controls assume.
             Rate(inner.subflows[slot].as_ref().map_or(rate.0, |open| rate.0 / scale(open.mtu)))
         };
         let all: Vec<Rate> = (0..SLOTS).map(rate).collect();
@@ -211,20 +213,19 @@ impl Group {
         }
     }
 
-    /// A group without paths, whose time begins now, of a connection with this claim, demand and first window.
+    /// Creates a group without paths, whose time begins now, for a connection with this claim, demand and first window.
     pub fn of(protocol: &Protocol, claim: f64, demand: Rate, first_window: f64) -> Result<Arc<Self>, Unsuited> {
         let view = ConnectionView { claim, demand, first_window, ..view() };
-        Ok(Self::with(Instant::now(), Controls::new(protocol, &view)?, protocol.terms().is_scalable()))
+        Ok(Self::with(Instant::now(), Controls::new(protocol, &view)?, protocol.capabilities().is_scalable()))
     }
 
     fn with(start: Instant, controls: Controls, counts_marks: bool) -> Arc<Self> {
-        let (subflows, groups) = ((0..SLOTS).map(|_| None).collect(), [0; SLOTS + MOST_MIRRORED]);
+        let (subflows, groups) = ((0..SLOTS).map(|_| None).collect(), [0; SLOTS + MOST_REMOTE]);
         let inner = Inner { controls, counts_marks, subflows, groups, others: Vec::new(), onward: Rate(f64::INFINITY) };
         Arc::new(Self { start, inner: Mutex::new(inner) })
     }
 
-    /// Puts another protocol in control. Paths that are open begin anew under it, so call this before data
-    /// flow.
+    /// Replaces the protocol. Open paths begin anew under it, so call this before data flow.
     pub fn choose(&self, protocol: &Protocol) -> Result<(), Unsuited> {
         let mut controls = Controls::new(protocol, &view())?;
         let now = self.time(Instant::now());
@@ -233,13 +234,14 @@ impl Group {
             let (control, own) = controls.of(subflow);
             control.open(own, now);
         }
-        (inner.controls, inner.counts_marks, inner.others) = (controls, protocol.terms().is_scalable(), Vec::new());
+        (inner.controls, inner.counts_marks, inner.others) =
+            (controls, protocol.capabilities().is_scalable(), Vec::new());
         inner.tell_groups();
         inner.tell_capacities_anew();
         Ok(())
     }
 
-    /// Which paths share links, by a number for each slot; those that it does not name are in group 0.
+    /// Sets which paths share links, by a group number for each slot; missing slots are in group 0.
     pub fn regroup(&self, groups: &[u32]) {
         let inner = &mut *self.lock();
         for slot in 0..SLOTS {
@@ -248,21 +250,21 @@ impl Group {
         inner.tell_groups();
     }
 
-    /// Whether its control counts marks, so that its packets are to be those of a scalable control.
+    /// Whether the control counts marks, so that packets must be those of a scalable control.
     pub fn counts_marks(&self) -> bool {
         self.lock().counts_marks
     }
 
-    /// Notes how many packets on the path of a slot have come marked since it began, as the peer says.
+    /// Records the peer's count of marked packets on a slot's path since the path began.
     pub fn on_marked(&self, slot: usize, marked: u64) -> Result<(), FewerMarks> {
         let inner = &mut *self.lock();
         let Some(Some(open)) = inner.subflows.get_mut(slot) else { return Ok(()) };
         open.path.on_marked(marked).map_err(|before| FewerMarks { told: marked, before })
     }
 
-    /// The state of the path of a slot when the QUIC library last asked for its window; `None` if the slot is free.
+    /// The state of a slot's path when the QUIC library last asked for its window; `None` if the slot is free.
     ///
-    /// Nobody else may tell the control of acknowledgements: the library may not yet have said what losses and marks they show.
+    /// Only the library may report acknowledgements to the control: their losses and marks may not be reported yet.
     pub fn state(&self, slot: usize) -> Option<PathState> {
         let inner = &mut *self.lock();
         let open = inner.subflows.get(slot)?.as_ref()?;
@@ -281,18 +283,18 @@ impl Group {
         (0..SLOTS).filter(|&slot| inner.subflows[slot].is_some()).collect()
     }
 
-    /// The time of protocols.
+    /// The time as protocols count it.
     fn time(&self, now: Instant) -> Time {
         let nanoseconds = now.saturating_duration_since(self.start).as_nanos();
         Time(u64::try_from(nanoseconds.saturating_mul(1000)).unwrap_or(u64::MAX))
     }
 
-    /// A panic in one path does not take the others along: windows are numbers at any time.
+    /// Locks the state. A panic in one path does not affect the others, since windows are valid at any time.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens the first slot that is free.
+    /// Opens the first free slot.
     fn enter(&self, now: Time, mtu: u16) -> Option<usize> {
         let inner = &mut *self.lock();
         let slot = inner.subflows.iter().position(Option::is_none)?;
@@ -318,12 +320,12 @@ impl fmt::Debug for Group {
     }
 }
 
-/// A connection that takes all it can get.
+/// The view of a connection without a limit on its demand.
 fn view() -> ConnectionView {
     ConnectionView { subflows: 0, claim: 1.0, demand: Rate(f64::INFINITY), packet: PACKET, first_window: FIRST_WINDOW }
 }
 
-/// What decides: one control for all paths, or, of protocols that serve one path, one for each, or the links.
+/// The controls of a group: one for all paths, one for each path under a protocol of one path, or granted rates.
 enum Controls {
     Joint(Box<dyn WindowControl>),
     Each(Vec<Box<dyn WindowControl>>),
@@ -331,7 +333,7 @@ enum Controls {
 }
 
 impl Controls {
-    /// The controls of a connection, with the number of its subflows.
+    /// Creates the controls of a connection, with the number of its subflows.
     fn new(protocol: &Protocol, view: &ConnectionView) -> Result<Self, Unsuited> {
         check(protocol)?;
         let control = |subflows| {
@@ -341,14 +343,14 @@ impl Controls {
                 Control::Rates(_) => Err(Unsuited::NeedsLinks { title: protocol.title() }),
             }
         };
-        if protocol.terms().many_paths {
-            control(SLOTS + MOST_MIRRORED).map(Self::Joint)
+        if protocol.capabilities().many_paths {
+            control(SLOTS + MOST_REMOTE).map(Self::Joint)
         } else {
             (0..SLOTS).map(|_| control(1)).collect::<Result<_, _>>().map(Self::Each)
         }
     }
 
-    /// The control of a slot, and which of its subflows that is.
+    /// The control of a slot, with the number of its subflow there.
     fn of(&mut self, slot: usize) -> (&mut dyn WindowControl, usize) {
         match self {
             Self::Joint(control) => (control.as_mut(), slot),
@@ -358,12 +360,12 @@ impl Controls {
     }
 }
 
-/// A window in packets as bytes of packets of this size.
+/// Converts a window in packets to bytes of packets of this size.
 fn window_bytes(window: f64, mtu: u16) -> u64 {
     (window.max(LEAST_WINDOW) * f64::from(mtu)) as u64
 }
 
-/// How much larger packets are than controls take them to be.
+/// Ratio of the size of packets to the size that controls assume.
 fn scale(mtu: u16) -> f64 {
     f64::from(mtu) / PACKET.0 as f64
 }

@@ -1,4 +1,4 @@
-//! A seat at the control of a connection, as the QUIC library's controller of a path.
+//! A slot of a group, as the QUIC library's controller of a path.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use crate::quic::congestion::{Controller, ControllerFactory, ControllerMetrics, 
 /// Bits in a byte.
 const BITS: f64 = 8.0;
 
-/// The controller of a path: it keeps nothing itself, and tells its group.
+/// The controller of a path: it keeps no state, and passes everything to its group.
 ///
-/// The QUIC library copies it when the path moves to other addresses; the copies have one seat, which is free again when the last of
-/// them is gone.
+/// The QUIC library copies it when the path moves to other addresses. The copies share one slot, which is free again
+/// when the last of them is dropped.
 #[derive(Clone, Debug)]
 pub struct Slot {
     pub(super) group: Arc<Group>,
-    /// `None` if all seats were taken: then the window is the least.
+    /// The share in the slot; `None` if all slots were taken, which makes the window the least.
     seat: Option<Arc<Seat>>,
     first_mtu: u16,
 }
@@ -45,12 +45,12 @@ impl ControllerFactory for Group {
 }
 
 impl Slot {
-    /// The number of the slot in its group; `None` if no slot was left.
+    /// Number of the slot in its group; `None` if no slot was left.
     pub fn number(&self) -> Option<usize> {
         self.seat.as_ref().map(|seat| seat.slot)
     }
 
-    /// A packet is acknowledged.
+    /// Processes the acknowledgement of a packet.
     pub(super) fn on_acked(&self, now: Instant, sent: Instant, pn: u64) {
         let (now, sent) = (self.group.time(now), self.group.time(sent));
         self.with(|open, control, own| {
@@ -59,12 +59,12 @@ impl Slot {
         });
     }
 
-    /// Does something with the path and its control, if there is a seat.
+    /// Calls a function on the path and its control, if there is a slot.
     fn with<T>(&self, act: impl FnOnce(&mut Open, &mut dyn WindowControl, usize) -> T) -> Option<T> {
         let slot = self.number()?;
         let inner = &mut *self.group.lock();
         if inner.subflows[slot].as_ref()?.path.is_to_settle() {
-            inner.grow_mirrors(slot);
+            inner.grow_remotes(slot);
         }
         let open = inner.subflows[slot].as_mut()?;
         let (control, own) = inner.controls.of(slot);
@@ -92,8 +92,8 @@ impl Controller for Slot {
     }
 
     fn on_end_acks(&mut self, now: Instant, _in_flight: u64, app_limited: bool, _largest: Option<u64>) {
-        // The library looks at the clock before it looks at its sockets. If this machine halts in between, what comes
-        // meanwhile has a time at which it had not come yet, and round trips would be shorter than paths are.
+        // The library reads the clock before its sockets. If this machine halts in between, packets that arrive
+        // meanwhile have a time before their arrival, and round trips would be shorter than paths are.
         let now = self.group.time(now.max(Instant::now()));
         self.with(|open, _, _| open.path.on_end(now, app_limited));
     }

@@ -1,25 +1,25 @@
-//! Slow starts of several senders at once, in virtual time: their controls, and what they tell each other by way of the end
-//! that they send to, with the delays of all that.
+//! Tests of slow starts of several senders at once, in virtual time: their controls, and the messages that they
+//! exchange through the receiver, with all delays.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{Group, Mirrored, Slot, named};
-use crate::feedback::{Others, SentStandings, Standings};
+use super::{Group, RemoteSubflow, Slot, named};
+use crate::feedback::{Others, SentSnapshots, Snapshots};
 use crate::fetch::coupling::{PERIOD, others, subflows};
 use crate::quic::congestion::{Controller, ControllerFactory};
 
 /// Bytes of a packet.
 const PACKET: u64 = 1200;
 
-/// By how much a pacer is faster than a window in a round trip, and the packets that it lets go at once.
+/// Rate of a pacer relative to that of the window, and the packets in its bursts.
 const PACED: (f64, f64) = (1.25, 10.0);
 
-/// The number in QUIC of the only path of each sender.
+/// Number in QUIC of the only path of each sender.
 const PATH: u32 = 0;
 
-/// A message, and when it comes.
+/// Messages with their times of arrival.
 type Mail<M> = VecDeque<(u64, M)>;
 
 /// A sender of part of a file; all times are in milliseconds.
@@ -27,24 +27,24 @@ struct Sender {
     group: Arc<Group>,
     slot: Slot,
     rtt: u64,
-    /// When it begins to send.
+    /// Time at which the sender begins.
     begins: u64,
     next: u64,
-    /// The packets that the pacer lets go.
+    /// Packets that the pacer allows.
     paced: f64,
-    /// The packets under way: when they were sent, and the first and how many.
+    /// Packets in flight: time of sending, first number, and count.
     under_way: VecDeque<(u64, u64, u64)>,
-    told: SentStandings,
-    /// What it has told that has not come yet, and what has come last.
-    own: Mail<Standings>,
-    known: Standings,
-    /// What it was told of others that has not come yet.
+    told: SentSnapshots,
+    /// Snapshots of this sender that have not arrived yet, and the last that have.
+    own: Mail<Snapshots>,
+    known: Snapshots,
+    /// Snapshots of others that have not arrived yet.
     others: Mail<Others>,
-    told_others: SentStandings,
+    told_others: SentSnapshots,
 }
 
 impl Sender {
-    /// One under the control of a group, with a round trip and a time at which it begins.
+    /// Creates a sender under the control of a group, with a round trip and a time at which it begins.
     fn new(group: Arc<Group>, start: Instant, (rtt, begins): (u64, u64)) -> Self {
         let controller = group.clone().build(start, PACKET as u16);
         let slot = *controller.into_any().downcast::<Slot>().expect("a group makes slots");
@@ -56,15 +56,15 @@ impl Sender {
             next: 0,
             paced: PACED.1,
             under_way: VecDeque::new(),
-            told: SentStandings::default(),
+            told: SentSnapshots::default(),
             own: VecDeque::new(),
-            known: Standings::default(),
+            known: Snapshots::default(),
             others: VecDeque::new(),
-            told_others: SentStandings::default(),
+            told_others: SentSnapshots::default(),
         }
     }
 
-    /// Acknowledgements come, and packets leave; gives how many come at the other end.
+    /// Processes acknowledgements and sends packets; returns how many arrive at the receiver.
     fn step(&mut self, now: u64, at: impl Fn(u64) -> Instant) -> u64 {
         let mut came = 0;
         for &(sent, _, count) in &self.under_way {
@@ -81,7 +81,7 @@ impl Sender {
         came
     }
 
-    /// Packets leave as the window and the pacer let them.
+    /// Sends packets as the window and the pacer allow.
     fn send(&mut self, now: u64, at: impl Fn(u64) -> Instant) {
         let under_way: u64 = self.under_way.iter().map(|(.., count)| count).sum();
         let window = self.slot.window() / PACKET;
@@ -99,15 +99,15 @@ impl Sender {
         }
     }
 
-    /// Hears of others, and tells how its own subflow stands.
+    /// Receives snapshots of others, and sends its own.
     fn talk(&mut self, now: u64, at: impl Fn(u64) -> Instant) {
-        while let Some((_, Others { heard, standings })) = self.others.pop_front_if(|(at, _)| *at <= now) {
-            let mirrored = |(group, standing)| Mirrored { group, standing };
-            let others: Vec<Mirrored> = standings.subflows.into_iter().map(mirrored).collect();
+        while let Some((_, Others { heard, snapshots })) = self.others.pop_front_if(|(at, _)| *at <= now) {
+            let remote = |(group, snapshot)| RemoteSubflow { group, snapshot };
+            let others: Vec<RemoteSubflow> = snapshots.subflows.into_iter().map(remote).collect();
             let then: Vec<(usize, f64)> = self.told.windows(heard).iter().map(|&(_, window)| (0, window)).collect();
-            self.group.mirror(&others, &then);
+            self.group.set_remotes(&others, &then);
         }
-        let subflows = self.group.standing(0).map(|standing| (PATH, standing)).into_iter().collect();
+        let subflows = self.group.snapshot(0).map(|snapshot| (PATH, snapshot)).into_iter().collect();
         if let Some(told) = self.told.next(at(now), subflows, 0) {
             self.own.push_back((now + self.rtt / 2, told));
         }
@@ -117,21 +117,21 @@ impl Sender {
     }
 }
 
-/// How senders hear of each other.
+/// The exchange of snapshots between senders.
 #[derive(Clone, Copy, PartialEq)]
 enum Talk {
-    /// As they do.
+    /// The exchange of real senders.
     Full,
-    /// Only of what others have told, which counts as if it were true now.
+    /// Snapshots of others alone, which count as if they were current.
     Late,
-    /// Not at all: one control has all of their paths, and knows how they stand.
+    /// No exchange: one control has all paths, and knows their states.
     Joint,
 }
 
-/// After how many milliseconds `bytes` have come from senders under a control, each with a round trip, and a time at which it
-/// begins, over a link that is never full.
+/// Time in milliseconds after which `bytes` have arrived from senders under a control, over a link that is never full.
+/// Each sender has a round trip and a time at which it begins.
 fn brings(control: &str, senders: &[(u64, u64)], talk: Talk, bytes: u64) -> u64 {
-    // All times are to come: the clock of this machine says nothing of them.
+    // All times are in the future, so the clock of this machine has no effect.
     let start = Instant::now() + Duration::from_hours(1);
     let at = |ms: u64| start + Duration::from_millis(ms);
     let period = PERIOD.as_millis() as u64;
@@ -155,23 +155,23 @@ fn brings(control: &str, senders: &[(u64, u64)], talk: Talk, bytes: u64) -> u64 
     panic!("{came} packets have come");
 }
 
-/// The end that they send to tells each of the others.
+/// Passes the snapshots of each sender to the others, as the receiver does.
 fn exchange(senders: &mut [Sender], now: u64, at: impl Fn(u64) -> Instant, talk: Talk) {
     let is_full = talk == Talk::Full;
     let of = |sender: &Sender| subflows(&sender.known.subflows, &[Some(PATH)], &[], is_full);
-    let all: Vec<Vec<Mirrored>> = senders.iter().map(of).collect();
+    let all: Vec<Vec<RemoteSubflow>> = senders.iter().map(of).collect();
     for (source, sender) in senders.iter_mut().enumerate() {
         let heard = if is_full { sender.known.sequence } else { 0 };
-        let told = others(&all, source).iter().map(|other| (other.group, other.standing)).collect();
-        if let Some(standings) = sender.told_others.next(at(now), told, heard) {
-            sender.others.push_back((now + sender.rtt / 2, Others { heard, standings }));
+        let told = others(&all, source).iter().map(|other| (other.group, other.snapshot)).collect();
+        if let Some(snapshots) = sender.told_others.next(at(now), told, heard) {
+            sender.others.push_back((now + sender.rtt / 2, Others { heard, snapshots }));
         }
     }
 }
 
 const MB: u64 = 1_000_000;
 
-/// Round trips, and times at which senders begin, in milliseconds.
+/// Combinations of round trips and begins of senders, in milliseconds.
 fn ways() -> Vec<Vec<(u64, u64)>> {
     let of = |rtt: u64| [vec![(rtt, 600); 2], vec![(rtt, 600), (rtt, 600 + rtt / 3)], vec![(rtt, 600); 4]];
     [20, 60, 202].into_iter().flat_map(of).chain([vec![(60, 600), (202, 600)]]).collect()
@@ -182,7 +182,7 @@ fn slow_starts_of_several_senders_grow_as_those_of_one_that_has_all_paths() {
     for senders in ways() {
         let [full, joint] = [Talk::Full, Talk::Joint].map(|talk| brings("nmcc", &senders, talk, MB) as f64);
         println!("{senders:?}: {full} ms, joint {joint} ms");
-        // A sender hears of one with another round trip up to half of the longer one late.
+        // A sender receives a snapshot of a sender with another round trip up to half of the longer one late.
         let most = if senders.iter().all(|&(rtt, _)| rtt == senders[0].0) { 0.04 } else { 0.08 };
         assert!((full / joint - 1.0).abs() < most, "{full} ms, {joint} ms together");
     }
@@ -190,7 +190,7 @@ fn slow_starts_of_several_senders_grow_as_those_of_one_that_has_all_paths() {
 
 #[test]
 fn two_slow_starts_take_as_long_as_one_of_tcp_and_not_less_by_what_they_do_not_know() {
-    // Two begin with a window of 10 packets each, which one does not have.
+    // Two senders begin with a window of 10 packets each, one sender with 10 in all.
     for rtt in [20, 60, 202] {
         let one = brings("reno", &[(rtt, 600)], Talk::Joint, MB) as f64;
         let two = |control, talk| brings(control, &[(rtt, 600); 2], talk, MB) as f64;

@@ -1,8 +1,8 @@
-//! A path as the QUIC library tells of it, put in the words of a window control.
+//! A path's state, which translates calls of the QUIC library into calls of a window control.
 //!
-//! The library tells of acknowledgements packet by packet, then that this was all, and only then of losses and marks that
-//! they show. A control hears of these first, as from our own source, and then of all that was acknowledged in one. So what
-//! was acknowledged is kept until the library asks for the window.
+//! The library reports acknowledgements packet by packet, then the end of an acknowledgement, and only then the losses
+//! and marks that it revealed. A control receives losses and marks first, as from our own source, and then all
+//! acknowledged packets in one call. So acknowledgements are kept until the library asks for the window.
 
 use anabranch_core::{Span, Time};
 use anabranch_proto::transport::{Deliveries, Rtt, Settings};
@@ -10,67 +10,67 @@ use anabranch_proto::window::{Acked, Signal, WindowControl};
 
 use super::under_way::{Sent, UnderWay};
 
-/// By how much the library's pacer is faster than a window in a round trip.
+/// Rate of the library's pacer relative to that of the window.
 const PACED: f64 = 1.25;
 
-/// What acknowledgements that came at one time have brought.
+/// The packets acknowledged at one time.
 #[derive(Clone, Copy, Debug)]
 struct Batch {
     now: Time,
-    /// Packets under way before them.
+    /// Packets in flight before the acknowledgements.
     before: u32,
     packets: u32,
     newest: Option<Sent>,
-    /// Whether there was nothing to send when they came.
+    /// Whether there was nothing to send when they arrived.
     is_starved: bool,
     is_complete: bool,
 }
 
-/// The packets lost of which the library has not yet said that this was all.
+/// Lost packets whose report is not complete yet.
 #[derive(Clone, Copy, Debug)]
 struct Lost {
-    /// Packets under way before.
+    /// Packets in flight before the losses.
     before: u32,
     newest: u64,
 }
 
-/// A path of a connection.
+/// The state of a path of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Subflow {
     under_way: UnderWay,
     rtt: Rtt,
     batch: Option<Batch>,
     lost: Option<Lost>,
-    /// The newest packet acknowledged.
+    /// Number of the newest acknowledged packet.
     acknowledged: Option<u64>,
-    /// Packets with lesser numbers had been sent when a loss or a mark was last found.
+    /// Number of the next packet when a loss or a mark was last detected.
     recovery: u64,
-    /// The round ends when those with lesser numbers are acknowledged or lost.
+    /// The round ends when all packets with lesser numbers are acknowledged or lost.
     round: u64,
-    /// Packets with lesser numbers were sent in a window that was full.
+    /// Packets with lesser numbers were sent while the window was full.
     limited: u64,
     last_sent: Time,
     deliveries: Deliveries,
-    /// Packets that came marked, as the peer says, and those of them that the control has not been told of.
+    /// Marked packets that the peer has counted, and those of them that the control has not received.
     marked: u64,
     untold: u64,
     rounds: Rounds,
 }
 
-/// How fast packets are delivered, by rounds.
+/// Delivery rate by rounds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rounds {
-    /// When this one began, and the packets delivered by then.
+    /// Time at which the round began, and packets delivered by then.
     at: Time,
     delivered: u64,
-    /// The rate over the last rounds, in packets a second.
+    /// Average rate of recent rounds, in packets a second.
     rate: f64,
-    /// Whether the window held the path back.
+    /// Whether the window limited the path.
     is_limited: bool,
 }
 
 impl Rounds {
-    /// A round has ended: how fast packets were delivered in it counts a quarter.
+    /// Ends a round: its delivery rate enters the average with a weight of a quarter.
     fn end(&mut self, now: Time, delivered: u64) {
         let seconds = Span(now.0.saturating_sub(self.at.0)).seconds();
         if seconds > 0.0 && self.at > Time(0) {
@@ -82,7 +82,8 @@ impl Rounds {
 }
 
 impl Subflow {
-    /// A packet leaves, to which QUIC gave a number. Whether nothing was sent for longer than a retransmission timeout.
+    /// Records a packet that QUIC has numbered and sent; true if nothing was sent before for longer than a
+    /// retransmission timeout.
     pub(super) fn on_sent(&mut self, now: Time, quic_number: u64) -> bool {
         let mut is_idle = false;
         if self.under_way.count() == 0 {
@@ -97,12 +98,12 @@ impl Subflow {
         is_idle
     }
 
-    /// More could have been sent, had the window been larger.
+    /// Records that the window prevented sending.
     pub(super) fn on_full(&mut self) {
         self.limited = self.under_way.next();
     }
 
-    /// A packet is acknowledged.
+    /// Records the acknowledgement of a packet.
     pub(super) fn on_acked(&mut self, now: Time, quic_number: u64, sent_at: Time) {
         let before = self.under_way.count();
         let Some(sent) = self.under_way.take(quic_number, Some(sent_at)) else { return };
@@ -114,7 +115,7 @@ impl Subflow {
         }
     }
 
-    /// All is told that was acknowledged at this time.
+    /// Completes the acknowledgements of this time.
     pub(super) fn on_end(&mut self, now: Time, is_starved: bool) {
         if let Some(acknowledged) = self.acknowledged {
             self.under_way.forget_before(acknowledged);
@@ -124,14 +125,14 @@ impl Subflow {
         }
         let Some(batch) = &mut self.batch else { return };
         (batch.now, batch.is_complete, batch.is_starved) = (now, true, is_starved);
-        // What was overtaken on its way says nothing of round trips and rates.
+        // A packet that was overtaken says nothing of round trips and rates.
         batch.newest = batch.newest.filter(|newest| Some(newest.number) > self.acknowledged);
         let Some(newest) = batch.newest else { return };
         self.acknowledged = Some(newest.number);
         self.rtt.on_sample(round_trip(now, &newest));
     }
 
-    /// A packet is lost; [`Self::on_signal`] follows.
+    /// Records the loss of a packet; [`Self::on_signal`] follows.
     pub(super) fn on_lost(&mut self, quic_number: u64) {
         let before = self.batch.map_or(self.under_way.count(), |batch| batch.before);
         let Some(sent) = self.under_way.take(quic_number, None) else { return };
@@ -139,8 +140,8 @@ impl Subflow {
         lost.newest = lost.newest.max(sent.number);
     }
 
-    /// All is told that was lost, or marks were found: what the control is to hear of it, with how many packets were under
-    /// way; `None` if it was told of what was under way already.
+    /// Completes a report of losses or marks: returns the signal for the control with the number of packets in flight
+    /// before; `None` if the control has already had a signal for these packets.
     pub(super) fn on_signal(&mut self, signal: Signal) -> Option<(Signal, u32)> {
         let lost = self.lost.take();
         let (newest, before) = if signal == Signal::Mark {
@@ -157,8 +158,8 @@ impl Subflow {
         Some((signal, before))
     }
 
-    /// So many packets have come marked since the path began, as the peer says; it cannot be more than were sent. Gives
-    /// what it said before if that was more.
+    /// Records the peer's count of marked packets since the path began; no more can be marked than were sent. The error
+    /// is the count of the last report, if that was greater.
     pub(super) fn on_marked(&mut self, marked: u64) -> Result<(), u64> {
         let new = marked.checked_sub(self.marked).ok_or(self.marked)?;
         self.marked = marked;
@@ -166,27 +167,27 @@ impl Subflow {
         Ok(())
     }
 
-    /// Of so many packets acknowledged those that came marked. What is told late goes with later ones: of all that are
-    /// acknowledged, no more can be marked than there are.
+    /// Takes the marked packets among this number of acknowledged ones. Marks that are reported late count with later
+    /// packets, but never more marks than packets.
     fn take_marked(&mut self, packets: u32) -> u32 {
         let marked = self.untold.min(u64::from(packets));
         self.untold -= marked;
         marked as u32
     }
 
-    /// Whether there is something to tell the control of that was acknowledged.
+    /// Whether acknowledgements are complete and wait for the control.
     pub(super) fn is_to_settle(&self) -> bool {
         self.batch.is_some_and(|batch| batch.is_complete)
     }
 
-    /// Tells the control of what was acknowledged, once all is known of it.
+    /// Passes complete acknowledgements to the control.
     pub(super) fn settle(&mut self, control: &mut dyn WindowControl, subflow: usize) {
         let Some(batch) = self.batch.take_if(|batch| batch.is_complete) else { return };
         let ends_round = self.under_way.first() >= self.round;
         if ends_round {
             self.round = self.under_way.next();
         }
-        // Where the library's pacer holds packets back, which is a quarter faster than the window, it is nearly full.
+        // With the library's pacer, which is a quarter faster than the window, a window in use is nearly full.
         let is_used = !batch.is_starved && control.window(subflow) < PACED * f64::from(batch.before + 1);
         let was_full = batch.newest.is_some_and(|newest| newest.number < self.limited);
         let newest = batch.newest.map(|newest| (newest.at, newest.before));
@@ -210,18 +211,18 @@ impl Subflow {
         control.on_ack(subflow, &acked);
     }
 
-    /// The smoothed round trip in seconds; 0 before the first.
+    /// Smoothed round trip in seconds; 0 before the first.
     pub(super) fn rtt(&self) -> f64 {
         self.rtt.smoothed()
     }
 
-    /// Packets delivered a second, over the last rounds, if the window holds the path back and it is known.
+    /// Delivery rate of recent rounds in packets a second, if the window limits the path and the rate is known.
     pub(super) fn through(&self) -> Option<f64> {
         Some(self.rounds.rate).filter(|rate| self.rounds.is_limited && *rate > 0.0)
     }
 }
 
-/// From when a packet was sent until it is acknowledged, in seconds.
+/// Time from the sending of a packet to its acknowledgement, in seconds.
 fn round_trip(now: Time, sent: &Sent) -> f64 {
     Span(now.0.saturating_sub(sent.at.0).max(1)).seconds()
 }

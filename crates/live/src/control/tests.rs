@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use anabranch_core::{Rate, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::wvegas::Drain;
-use anabranch_proto::window::{Acked, Signal, Standing, WindowControl};
+use anabranch_proto::window::{Acked, Signal, SubflowSnapshot, WindowControl};
 
-use super::{Controls, Group, MOST_MIRRORED, Mirrored, SLOTS, Slot, Unsuited, check, named, suited};
+use super::{Controls, Group, MOST_REMOTE, RemoteSubflow, SLOTS, Slot, Unsuited, check, named, suited};
 use crate::quic::congestion::{Controller, ControllerFactory};
 
 #[derive(Clone, Copy, Debug)]
@@ -374,8 +374,8 @@ fn grown(group: u32, others: usize) -> f64 {
     let start = Instant::now();
     let mut slot = enter(&control, start);
     control.regroup(&[group]);
-    let standing = Standing { window: 10.0, rtt: 0.0, rank: 0.0, is_starting: true, is_silent: false };
-    control.mirror(&vec![Mirrored { group: 2, standing }; others], &[]);
+    let snapshot = SubflowSnapshot { window: 10.0, rtt: 0.0, rank: 0.0, is_starting: true, is_silent: false };
+    control.set_remotes(&vec![RemoteSubflow { group: 2, snapshot }; others], &[]);
     (0..10).for_each(|number| slot.on_packet_sent(start, 1200, number));
     slot.on_cwnd_limited();
     let now = start + Duration::from_millis(10);
@@ -391,15 +391,15 @@ fn subflows_of_others_count_in_the_group_that_they_are_in() {
     for (group, others, wanted) in [(2, 1, 5.0), (2, 3, 2.5), (2, 0, 10.0), (1, 3, 10.0)] {
         assert!((grown(group, others) - wanted).abs() < 1e-9, "{group}, {others}: {}", grown(group, others));
     }
-    assert!((grown(2, MOST_MIRRORED + 5) - 10.0 / (1.0 + MOST_MIRRORED as f64)).abs() < 1e-9);
+    assert!((grown(2, MOST_REMOTE + 5) - 10.0 / (1.0 + MOST_REMOTE as f64)).abs() < 1e-9);
 }
 
 #[test]
 fn a_control_tells_how_its_own_subflows_stand_if_it_may_be_coupled() {
     let control = Group::new(&named("lia").unwrap()).unwrap();
     let _slot = enter(&control, Instant::now());
-    assert_eq!(control.standing(0).map(|standing| standing.window), Some(10.0));
-    assert_eq!((control.standing(1), control.standing(SLOTS)), (None, None), "these are not its own");
+    assert_eq!(control.snapshot(0).map(|snapshot| snapshot.window), Some(10.0));
+    assert_eq!((control.snapshot(1), control.snapshot(SLOTS)), (None, None), "these are not its own");
     control.choose(&named("cubic").unwrap()).unwrap();
-    assert_eq!(control.standing(0), None, "CUBIC is never coupled");
+    assert_eq!(control.snapshot(0), None, "CUBIC is never coupled");
 }

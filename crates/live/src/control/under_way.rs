@@ -1,51 +1,51 @@
-//! The packets of a path that are under way: numbered anew, since QUIC counts from 0 in each of the handshake's spaces.
+//! The packets in flight of a path, numbered anew, since QUIC counts from 0 in each space of the handshake.
 
 use std::collections::VecDeque;
 
 use anabranch_core::Time;
 use anabranch_proto::transport::Before;
 
-/// A packet is lost if its number is this much less than that of one that is acknowledged [rfc9002, sec. 6.1.1]; the QUIC
-/// library keeps to it.
+/// A packet is lost if a packet whose number is greater by this much is acknowledged [rfc9002, sec. 6.1.1], as in the
+/// QUIC library.
 const LOST_BEFORE: u64 = 3;
 
-/// The number of packets that are searched one by one where packet numbers are not in order, as during the handshake.
+/// Number of packets that are searched one by one where packet numbers are not in order, as during the handshake.
 const SEARCHED: usize = 64;
 
-/// A packet as it was sent.
+/// A packet in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sent {
-    /// Its number here, from 0.
+    /// Number of the packet here, counted from 0.
     pub(super) number: u64,
     pub(super) at: Time,
-    /// What had been delivered by then.
+    /// Deliveries of the path when the packet was sent.
     pub(super) before: Before,
 }
 
-/// The packets under way, oldest first.
+/// The packets in flight, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct UnderWay {
-    /// With QUIC's number for each; `None` for those acknowledged or lost since.
+    /// Number in QUIC and packet; `None` for packets acknowledged or lost since.
     packets: VecDeque<(u64, Option<Sent>)>,
-    /// The number here of the first of them.
+    /// Number here of the first packet.
     first: u64,
     count: u32,
 }
 
 impl UnderWay {
-    /// A packet is sent, to which QUIC gave a number; its number here is [`Self::next`].
+    /// Adds a packet that QUIC has numbered and sent; its number here is [`Self::next`].
     pub(super) fn push(&mut self, quic_number: u64, sent: Sent) {
         self.packets.push_back((quic_number, Some(sent)));
         self.count += 1;
     }
 
-    /// A packet is acknowledged or lost; `None` if it is not under way. The time at which it was sent tells numbers of
-    /// several spaces apart, where it is known.
+    /// Removes a packet that is acknowledged or lost; `None` if it is not in flight. The time of sending, where it is
+    /// known, distinguishes equal numbers of several spaces.
     pub(super) fn take(&mut self, quic_number: u64, at: Option<Time>) -> Option<Sent> {
         let is_it = |(number, sent): &(u64, Option<Sent>)| {
             *number == quic_number && sent.is_some_and(|sent| at.is_none_or(|at| at == sent.at))
         };
-        // After the handshake numbers are without gaps, nearly always.
+        // After the handshake, numbers nearly always have no gaps.
         let first = self.packets.front().map_or(quic_number, |&(number, _)| number);
         let near = usize::try_from(quic_number.wrapping_sub(first)).unwrap_or(usize::MAX);
         let guess = match self.packets.get(near) {
@@ -63,8 +63,8 @@ impl UnderWay {
         taken
     }
 
-    /// Forgets those that the QUIC library forgot without a word, once it has looked for losses after `acknowledged`: probes of the
-    /// path's MTU that were lost, and packets of a handshake that is over.
+    /// Removes packets that the QUIC library has dropped without a report, after its search for losses before
+    /// `acknowledged`: lost probes of the path's MTU, and packets of a handshake that is over.
     pub(super) fn forget_before(&mut self, acknowledged: u64) {
         while self.first + LOST_BEFORE <= acknowledged {
             let Some((_, sent)) = self.packets.pop_front() else { return };
@@ -81,17 +81,17 @@ impl UnderWay {
         }
     }
 
-    /// How many there are.
+    /// Number of packets in flight.
     pub(super) fn count(&self) -> u32 {
         self.count
     }
 
-    /// The number of the oldest, or of the next if there is none.
+    /// Number of the oldest packet; that of the next packet if there is none.
     pub(super) fn first(&self) -> u64 {
         self.first
     }
 
-    /// The number of the next that is sent.
+    /// Number of the next packet.
     pub(super) fn next(&self) -> u64 {
         self.first + self.packets.len() as u64
     }

@@ -1,113 +1,115 @@
-//! What the ends of a connection tell each other in datagrams: here what the receiving end tells the sending one, all counts
-//! since the paths began, so that what is lost costs nothing but time.
+//! Messages between the ends of a connection, in datagrams.
+//!
+//! The format below is that of the marks that a receiving end reports to the sending end. All counts are since the
+//! paths began, so a lost message costs only time.
 //!
 //! ```text
 //! kind    sequence  onward  paths   then for each path   id   marked
 //! 1 byte     8        8      1                           4     8
 //! ```
 
-use super::Standings;
-use crate::control::{MOST_MIRRORED, MOST_PATHS};
+use super::Snapshots;
+use crate::control::{MOST_PATHS, MOST_REMOTE};
 
-/// The first byte.
+/// First byte of the message.
 const MARKS: u8 = 1;
 const OWN: u8 = 2;
 const OTHERS: u8 = 3;
 
-/// Bytes before the first path, and of each.
+/// Bytes before the first path, and bytes of each path.
 const SIZES: (usize, usize) = (18, 12);
 
-/// In place of a rate that is not known.
+/// Value in place of an unknown rate.
 const NO_RATE: u64 = u64::MAX;
 
-/// What is told.
+/// A message to the other end.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
-    /// How many packets came marked.
+    /// Marked packets, counted by the receiving end.
     Marked(Marked),
-    /// How the subflows stand on which the peer sends.
-    Own(Standings),
-    /// How those stand of others that send parts of the same.
+    /// Snapshots of the subflows on which the peer sends.
+    Own(Snapshots),
+    /// Snapshots of the subflows of other senders of the same file.
     Others(Others),
 }
 
-/// How the subflows stand of others that send parts of the same, as far as it is known to the end that they send to.
+/// Snapshots of the subflows of other senders of the same file, as far as their receiver knows them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Others {
-    /// The sequence number of the latest message on its own subflows that had come from the end that is told this.
+    /// Sequence number of the latest message on its own subflows that the addressee had sent.
     pub heard: u64,
-    /// How they stand.
-    pub standings: Standings,
+    /// States of the subflows.
+    pub snapshots: Snapshots,
 }
 
 impl Others {
-    /// The bytes of it: those of the standings, then what was heard.
+    /// Encodes the message: the snapshots, then `heard`.
     fn encode(&self) -> Vec<u8> {
-        [self.standings.encode(OTHERS), self.heard.to_be_bytes().to_vec()].concat()
+        [self.snapshots.encode(OTHERS), self.heard.to_be_bytes().to_vec()].concat()
     }
 
-    /// What these bytes tell, whatever their kind.
+    /// Decodes a message after its kind.
     fn decode(bytes: &[u8]) -> Result<Self, MessageError> {
-        let (standings, heard) = bytes.split_last_chunk().unwrap_or((&[], &[0; 8]));
-        let standings = Standings::decode(standings)?;
-        Ok(Self { heard: u64::from_be_bytes(*heard), standings })
+        let (snapshots, heard) = bytes.split_last_chunk().unwrap_or((&[], &[0; 8]));
+        let snapshots = Snapshots::decode(snapshots)?;
+        Ok(Self { heard: u64::from_be_bytes(*heard), snapshots })
     }
 }
 
-/// How many packets came marked.
+/// Counts of marked packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marked {
-    /// Later ones have greater numbers.
+    /// Sequence number; later messages have greater numbers.
     pub sequence: u64,
-    /// What the next loop sends at, in bits a second; `None` if there is none, or it is not known.
+    /// Sending rate of the next loop in bits a second; `None` if there is none, or it is not known.
     pub onward_bps: Option<u64>,
-    /// By the number of a path, the packets on it that came marked.
+    /// Number of each path with its count of marked packets.
     pub marked: Vec<(u32, u64)>,
 }
 
-/// Why a datagram is no message.
+/// The reason why a datagram is no message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
-    /// There is none.
+    /// The datagram is empty.
     #[error("a message of no bytes")]
     Empty,
     /// The message has no known kind.
     #[error("a message of kind {0}; there are {MARKS} to {OTHERS} only")]
     Kind(u8),
-    /// More paths than a connection may have.
+    /// The message has more paths than a connection may have.
     #[error("a message on {0} paths; a connection has {MOST_PATHS} at most")]
     Paths(usize),
-    /// More subflows than are listened to.
-    #[error("a message on {0} subflows; it may be {MOST_MIRRORED} at most")]
+    /// The message has more subflows than a control includes.
+    #[error("a message on {0} subflows; it may be {MOST_REMOTE} at most")]
     Subflows(usize),
-    /// Not finite, negative, or out of range.
+    /// A number is not finite, negative, or out of range.
     #[error("a message with a number that is none")]
     Number,
-    /// Not as many bytes as it has to have.
+    /// The message has the wrong number of bytes.
     #[error("a message of {found} bytes that must have {wanted}")]
     Size {
-        /// How many there are.
+        /// Number of bytes found.
         found: usize,
-        /// How many there must be.
+        /// Number of bytes expected.
         wanted: usize,
     },
 }
 
 impl Message {
-    /// The bytes of it.
+    /// Encodes the message.
     pub fn encode(&self) -> Vec<u8> {
         match self {
             Self::Marked(marked) => marked.encode(),
-            Self::Own(standings) => standings.encode(OWN),
+            Self::Own(snapshots) => snapshots.encode(OWN),
             Self::Others(others) => others.encode(),
         }
     }
 
-    /// The message in these bytes.
+    /// Decodes a message.
     pub fn decode(bytes: &[u8]) -> Result<Self, MessageError> {
         match *bytes.first().ok_or(MessageError::Empty)? {
             MARKS => Marked::decode(bytes).map(Self::Marked),
-            OWN => Standings::decode(bytes).map(Self::Own),
+            OWN => Snapshots::decode(bytes).map(Self::Own),
             OTHERS => Others::decode(bytes).map(Self::Others),
             kind => Err(MessageError::Kind(kind)),
         }
@@ -115,7 +117,7 @@ impl Message {
 }
 
 impl Marked {
-    /// The bytes of it.
+    /// Encodes the message after its kind.
     fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(SIZES.0 + SIZES.1 * self.marked.len());
         bytes.push(MARKS);
@@ -129,7 +131,7 @@ impl Marked {
         bytes
     }
 
-    /// What these bytes tell, whatever their kind.
+    /// Decodes a message after its kind.
     fn decode(bytes: &[u8]) -> Result<Self, MessageError> {
         let found = bytes.len();
         let Some((head, paths)) = bytes.split_at_checked(SIZES.0) else {

@@ -1,72 +1,74 @@
-//! What a receiving end tells the sending one besides acknowledgements: how many packets came marked on each path, and, where
-//! it hands the data on, how fast it does. Where several send parts of the same, each tells how its subflows stand, and hears
-//! that of the others.
+//! Feedback of a receiving end to the sending end, besides acknowledgements.
 //!
-//! It goes in datagrams of the same connection, which may be lost: counts are those since a path began. A sender that
-//! does not go by it hears it all the same, and thinks nothing of it. A receiver counts where the control that the two have
-//! agreed on counts marks; who does not know such a control refuses it by name.
+//! The receiving end reports how many packets were marked on each path and, where it sends the data on, at which rate.
+//! Where several senders send parts of a file, each reports snapshots of its subflows, and receives those of the
+//! others.
+//!
+//! Feedback travels in datagrams of the same connection, which may be lost: counts are those since a path began. A
+//! sender that does not use it ignores it. A receiver counts marks where the agreed control uses them; a peer that does
+//! not know such a control refuses it by name.
 
 mod message;
 mod receiver;
 mod sender;
-mod standings;
+mod snapshots;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anabranch_proto::window::Standing;
+use anabranch_proto::window::SubflowSnapshot;
 use tokio::sync::Notify;
 
 pub use self::message::{Marked, Message, MessageError, Others};
-pub(crate) use self::standings::SentStandings;
-pub use self::standings::Standings;
+pub(crate) use self::snapshots::SentSnapshots;
+pub use self::snapshots::Snapshots;
 pub(crate) use self::{receiver::receive_feedback, sender::send_feedback};
 
-/// How often it is told, if there is anything new.
+/// Time between messages with news.
 const PERIOD: Duration = Duration::from_millis(5);
 
-/// How often it is told if there is nothing new: the last message may be lost.
+/// Time between messages without news, since the last message may be lost.
 const REPEAT: Duration = Duration::from_millis(100);
 
-/// A rate that changes by more than such a part of it is told at once.
+/// A rate that changes by more than one part in this many is reported at once.
 #[cfg(target_os = "linux")]
 const AT_ONCE: u64 = 10;
 
-/// No rate is known.
+/// Value in place of an unknown rate.
 const NO_RATE: u64 = u64::MAX;
 
-/// How the subflows of the peer stand, as it has said last.
+/// The latest snapshots of the peer's subflows, with their time of arrival.
 #[derive(Debug, Default)]
-pub(crate) struct Peer(Mutex<Option<(Instant, Standings)>>);
+pub(crate) struct Peer(Mutex<Option<(Instant, Snapshots)>>);
 
 impl Peer {
-    /// It has said so now.
-    fn set(&self, standings: Standings) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), standings));
+    /// Sets snapshots that have just arrived.
+    fn set(&self, snapshots: Snapshots) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), snapshots));
     }
 
-    /// By the numbers of their paths; none if it has not said so for seconds.
-    pub fn subflows(&self) -> Vec<(u32, Standing)> {
+    /// Snapshots by the numbers of paths; empty if they are out of date.
+    pub fn subflows(&self) -> Vec<(u32, SubflowSnapshot)> {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fresh = told.as_ref().filter(|(at, _)| at.elapsed() < standings::STALE);
-        fresh.map_or_else(Vec::new, |(_, standings)| standings.subflows.clone())
+        let fresh = told.as_ref().filter(|(at, _)| at.elapsed() < snapshots::STALE);
+        fresh.map_or_else(Vec::new, |(_, snapshots)| snapshots.subflows.clone())
     }
 
-    /// The sequence number of what it has said last; 0 if it has said nothing.
+    /// Sequence number of the latest snapshots; 0 before the first.
     pub fn heard(&self) -> u64 {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        told.as_ref().map_or(0, |(_, standings)| standings.sequence)
+        told.as_ref().map_or(0, |(_, snapshots)| snapshots.sequence)
     }
 }
 
-/// What is to be told and done where data are handed on to a next loop.
+/// Instructions for the feedback of a connection whose data are sent on over a next loop.
 #[derive(Debug)]
 pub(crate) struct Guidance {
     onward_bps: AtomicU64,
-    /// As bits of a float.
+    /// Share of packets to mark, as the bits of a float.
     share: AtomicU64,
-    /// Told when the rate has changed so much that it is to be told at once.
+    /// Signal that the rate has changed so much that it must be reported at once.
     change: Notify,
 }
 
@@ -78,7 +80,7 @@ impl Default for Guidance {
 }
 
 impl Guidance {
-    /// The next loop sends at this rate, and this part of the packets that arrive is to be marked.
+    /// Sets the rate of the next loop and the share of arriving packets to mark.
     #[cfg(target_os = "linux")]
     pub fn set(&self, onward_bps: Option<u64>, share: f64) {
         let onward_bps = onward_bps.unwrap_or(NO_RATE);
@@ -89,7 +91,7 @@ impl Guidance {
         self.share.store(share.to_bits(), Ordering::Relaxed);
     }
 
-    /// Until there is something to be told at once.
+    /// Waits for a change that must be reported at once.
     async fn changed(&self) {
         self.change.notified().await;
     }

@@ -1,25 +1,25 @@
-//! Hears what the peer tells: how many packets came marked and how others' subflows stand, which goes to the control of the
-//! connection, and how the peer's own stand, which is kept for those who ask.
+//! The receiver of feedback: counts of marked packets and snapshots of remote subflows go to the control of the
+//! connection; snapshots of the peer's own subflows are kept for callers.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::standings::STALE;
-use super::{Marked, Message, MessageError, Others, Peer, SentStandings, Standings};
-use crate::control::{FewerMarks, Group, MOST_MIRRORED, Mirrored};
+use super::snapshots::STALE;
+use super::{Marked, Message, MessageError, Others, Peer, SentSnapshots, Snapshots};
+use crate::control::{FewerMarks, Group, MOST_REMOTE, RemoteSubflow};
 use crate::marks::{Marks, Scalable};
 use crate::paths::Paths;
 use crate::quic::{Connection, PathId, VarInt};
 
-/// How often it is looked whether packets are to be ECT(1), and to where, and told how subflows stand.
+/// Time between checks whether packets must be ECT(1), and between reports of snapshots.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// With this number a connection ends whose peer does not keep to the rules.
+/// Code with which a connection to a peer that breaks the rules is closed.
 const UNRULY: VarInt = VarInt::from_u32(2);
 
-/// Why a peer is not listened to any longer.
+/// The reason why a peer's messages are no longer accepted.
 #[derive(Debug, thiserror::Error)]
 enum Unruly {
     #[error(transparent)]
@@ -34,13 +34,13 @@ struct Receiver {
     paths: Paths,
     group: Arc<Group>,
     peer: Arc<Peer>,
-    /// The number of the latest message of each kind.
+    /// Number of the latest message of each kind.
     marked: u64,
     own: u64,
     others: u64,
-    /// When it was told of others last; `None` if it was not, or not for long: then nobody wants to know of its own.
+    /// Time of the last message on remote subflows; `None` if it is too old, so that the peer does not need snapshots.
     told_of_others: Option<Instant>,
-    told: SentStandings,
+    told: SentSnapshots,
 }
 
 /// Receives feedback until the connection ends.
@@ -60,7 +60,7 @@ pub(crate) async fn receive_feedback(
         own: 0,
         others: 0,
         told_of_others: None,
-        told: SentStandings::default(),
+        told: SentSnapshots::default(),
     };
     let mut scalable: HashMap<SocketAddr, Scalable> = HashMap::new();
     let mut look = tokio::time::interval(LOOK);
@@ -82,7 +82,7 @@ pub(crate) async fn receive_feedback(
 }
 
 impl Receiver {
-    /// Takes a message, unless a later one of its kind has come before.
+    /// Processes a message, unless a later one of its kind has arrived before.
     fn take(&mut self, bytes: &[u8]) -> Result<(), Unruly> {
         match Message::decode(bytes)? {
             Message::Marked(Marked { sequence, onward_bps, marked }) if sequence > self.marked => {
@@ -94,24 +94,24 @@ impl Receiver {
                 }
                 self.group.set_onward(onward_bps);
             }
-            Message::Own(standings) if standings.sequence > self.own => {
-                self.own = standings.sequence;
-                self.peer.set(standings);
+            Message::Own(snapshots) if snapshots.sequence > self.own => {
+                self.own = snapshots.sequence;
+                self.peer.set(snapshots);
             }
-            Message::Others(Others { heard, standings: Standings { sequence, subflows } })
+            Message::Others(Others { heard, snapshots: Snapshots { sequence, subflows } })
                 if sequence > self.others =>
             {
                 (self.others, self.told_of_others) = (sequence, Some(Instant::now()));
-                let mirrored = |(group, standing)| Mirrored { group, standing };
-                let others: Vec<Mirrored> = subflows.into_iter().map(mirrored).collect();
-                self.group.mirror(&others, &self.windows(heard));
+                let remote = |(group, snapshot)| RemoteSubflow { group, snapshot };
+                let others: Vec<RemoteSubflow> = subflows.into_iter().map(remote).collect();
+                self.group.set_remotes(&others, &self.windows(heard));
             }
             _ => {}
         }
         Ok(())
     }
 
-    /// By slots the windows of the subflows on which this end sends, as it told them under a sequence number.
+    /// For each slot the window of its subflow in the snapshots that this end sent under a sequence number.
     fn windows(&self, sequence: u64) -> Vec<(usize, f64)> {
         let (told, slots) = (self.told.windows(sequence), self.paths.numbered_slots());
         let window = |&(number, window)| {
@@ -121,23 +121,23 @@ impl Receiver {
         told.iter().filter_map(window).collect()
     }
 
-    /// Tells how the subflows stand on which this end sends, if anybody wants to know.
+    /// Sends snapshots of the subflows on which this end sends, if the peer needs them.
     fn tell_own(&mut self) {
         let Some(at) = self.told_of_others else { return };
         if at.elapsed() >= STALE {
             self.told_of_others = None;
-            return self.group.mirror(&[], &[]);
+            return self.group.set_remotes(&[], &[]);
         }
-        let standing = |(number, slot)| Some((number, self.group.standing(slot)?));
-        let subflows = self.paths.numbered_slots().into_iter().filter_map(standing).take(MOST_MIRRORED).collect();
-        if let Some(standings) = self.told.next(Instant::now(), subflows, 0) {
-            // What is lost is told again, and of the end of the connection is heard elsewhere.
-            let _ = self.connection.send_datagram(Message::Own(standings).encode().into());
+        let snapshot = |(number, slot)| Some((number, self.group.snapshot(slot)?));
+        let subflows = self.paths.numbered_slots().into_iter().filter_map(snapshot).take(MOST_REMOTE).collect();
+        if let Some(snapshots) = self.told.next(Instant::now(), subflows, 0) {
+            // Lost messages are repeated, and the end of the connection is detected elsewhere.
+            let _ = self.connection.send_datagram(Message::Own(snapshots).encode().into());
         }
     }
 }
 
-/// Packets of controls that count marks are ECT(1) on all paths.
+/// Makes packets of controls that count marks ECT(1) on all paths.
 fn leave_as(scalable: &mut HashMap<SocketAddr, Scalable>, paths: &Paths, group: &Group, marks: &Marks) {
     let remotes: Vec<SocketAddr> =
         if group.counts_marks() { paths.open().into_iter().map(|(_, _, remote)| remote).collect() } else { Vec::new() };

@@ -1,4 +1,4 @@
-//! The receiving end: counts what is marked on each path, and tells.
+//! The sender of feedback: the receiving end counts marks on each path, and reports them.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -11,11 +11,11 @@ use crate::marks::{Counter, Marks};
 use crate::paths::Paths;
 use crate::quic::{Connection, PathId, SendDatagramError, path_number};
 
-/// The count of a path.
+/// The count of marks on a path.
 struct PathCount {
     number: u32,
     between: (Option<IpAddr>, SocketAddr),
-    /// None as long as somebody else counts there.
+    /// Counter of the path; `None` while another connection counts there.
     counter: Option<Counter>,
     marked: u64,
 }
@@ -28,7 +28,7 @@ pub(crate) async fn send_feedback(connection: Connection, paths: Paths, marks: M
         count(&mut counts, &paths, &marks, guidance.as_deref());
         let mut marked: Vec<_> = counts.values().map(|count| (count.number, count.marked)).collect();
         marked.sort_unstable();
-        // Of more than there may be some are about to close: the oldest.
+        // Of more paths than permitted, the oldest may be about to close.
         marked.drain(..marked.len().saturating_sub(MOST_PATHS));
         let onward_bps = guidance.as_ref().and_then(|guidance| guidance.onward_bps());
         let is_new = (last.onward_bps, &last.marked) != (onward_bps, &marked);
@@ -36,7 +36,7 @@ pub(crate) async fn send_feedback(connection: Connection, paths: Paths, marks: M
             last = Marked { sequence: last.sequence + 1, onward_bps, marked };
             told_at = Instant::now();
             match connection.send_datagram(Message::Marked(last.clone()).encode().into()) {
-                // The next has room, or a path that takes it.
+                // The next datagram has room, or a path that permits it.
                 Ok(()) | Err(SendDatagramError::TooLarge) => {}
                 Err(_) => return,
             }
@@ -48,8 +48,7 @@ pub(crate) async fn send_feedback(connection: Connection, paths: Paths, marks: M
     }
 }
 
-/// Brings the counts of all open paths up to date. Those that are closed never come back: a path that opens has another
-/// number.
+/// Updates the counts of all open paths. A closed path never comes back: a path that opens has another number.
 fn count(counts: &mut HashMap<PathId, PathCount>, paths: &Paths, marks: &Marks, guidance: Option<&Guidance>) {
     let open = paths.open();
     counts.retain(|id, _| open.iter().any(|(other, ..)| other == id));

@@ -1,57 +1,58 @@
-//! Which file it is: the one whose hash was given, or the one that all sharers have that can be reached.
+//! The decision which file a fetch is for: the file whose hash was given, or the one that all reachable sharers have.
 //!
-//! Without a hash nothing says which of several sharers is right. So none is believed before all have said what they have, or
-//! cannot be reached, or have taken too long; and one that has something else, then or later, is an error.
+//! Without a given hash, nothing shows which of several sharers is right. So no sharer is believed before all have
+//! reported their hash, cannot be reached, or have taken too long. A sharer that has a different file, then or later,
+//! is an error.
 
 use anabranch_transfer::Root;
 
-/// What is known of which file it is.
+/// What is known of the file.
 #[derive(Debug)]
 pub struct Agreement {
-    /// The hash that the file has to have, as far as it is known.
+    /// Hash of the file, as far as it is known.
     believed: Option<Root>,
-    /// Whether that was given, so that a sharer with another file is wrong.
+    /// Whether the hash was given, so that a sharer with another file is wrong.
     is_given: bool,
-    /// For each source the hash of its file; once one is believed, as it said first.
+    /// Hash that each source reported; after the decision, its first report.
     said: Vec<Option<Root>>,
-    /// For each source whether it can be reached, as far as is known.
+    /// Whether each source can be reached, as far as is known.
     is_reached: Vec<bool>,
 }
 
 impl Agreement {
-    /// Nothing is known but the hash that was given, if one was.
+    /// Creates the state before any report, with the given hash if there is one.
     pub fn new(given: Option<Root>, sources: usize) -> Self {
         Self { believed: given, is_given: given.is_some(), said: vec![None; sources], is_reached: vec![true; sources] }
     }
 
-    /// Whether a source can be reached, as far as is known now.
+    /// Records whether a source can be reached.
     pub fn reach(&mut self, source: usize, is_reached: bool) {
         self.is_reached[source] = is_reached;
     }
 
-    /// Whether a source is being reached, or is reached.
+    /// Whether a source is connected or being connected.
     pub fn is_reached(&self, source: usize) -> bool {
         self.is_reached[source]
     }
 
-    /// A source says what it has.
+    /// Records the hash that a source reports.
     ///
     /// # Errors
-    /// If others have said something else, and nothing says which is right: what each has said.
+    /// If sources disagree and no hash was given: what each has reported.
     pub fn on_found(&mut self, source: usize, root: Root) -> Result<(), Vec<(usize, Root)>> {
         let Some(believed) = self.believed else {
             self.said[source] = Some(root);
             return Ok(());
         };
-        // The file of one that says something else than it did has changed; it is left out.
+        // A source that reports a different hash than before has a changed file; it is left out.
         let said = *self.said[source].get_or_insert(root);
         if self.is_given || said == believed { Ok(()) } else { Err(self.all()) }
     }
 
-    /// The file that is to be believed from now on, if that is decided now; at the latest when time `is_up`.
+    /// Decides on the file if possible, at the latest when `is_up` is true; returns its hash if that is decided now.
     ///
     /// # Errors
-    /// If sources have said different things: what each has said.
+    /// If sources have reported different hashes: what each has reported.
     pub fn decide(&mut self, is_up: bool) -> Result<Option<Root>, Vec<(usize, Root)>> {
         let is_awaited = |(said, is_reached): (&Option<Root>, &bool)| said.is_none() && *is_reached;
         let is_open = !is_up && self.said.iter().zip(&self.is_reached).any(is_awaited);
@@ -67,7 +68,7 @@ impl Agreement {
         Ok(self.believed)
     }
 
-    /// What each source has said.
+    /// The hashes that sources have reported.
     fn all(&self) -> Vec<(usize, Root)> {
         self.said.iter().enumerate().filter_map(|(source, root)| Some((source, (*root)?))).collect()
     }

@@ -1,7 +1,7 @@
-//! The disk behind a fetch: a thread that writes what was verified.
+//! The disk of a fetch: a thread that writes verified chunks.
 //!
-//! It brings what it has written to the disk whenever nothing more waits for it. While the disk is at that, more gathers and
-//! goes with the next: the faster chunks come, the more of them share one wait.
+//! It syncs written chunks to the disk whenever no more chunks wait. Chunks that arrive during a sync share the next
+//! one: the faster chunks arrive, the more of them share one sync.
 
 use anabranch_transfer::digests::chunk_bytes;
 use tokio::sync::mpsc;
@@ -9,7 +9,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::store::{Store, StoreError};
 
-/// The most bytes that wait for the disk, or are written and not yet on it; two chunks at least.
+/// The most bytes that wait to be written or synced; two chunks at least.
 const MOST_WAITING: u64 = 32 << 20;
 
 /// A chunk that is to be written.
@@ -19,7 +19,7 @@ struct Write {
     bytes: Vec<u8>,
 }
 
-/// The thread, and the way to it.
+/// The writing thread, with its queue.
 pub struct Disk(Option<Running>);
 
 struct Running {
@@ -27,7 +27,7 @@ struct Running {
     thread: JoinHandle<Result<Store, StoreError>>,
 }
 
-/// Writes until nothing more can come.
+/// Writes chunks until the queue closes.
 fn run(mut store: Store, mut writes: mpsc::Receiver<Write>, most: usize) -> Result<Store, StoreError> {
     let mut batch = Vec::new();
     while writes.blocking_recv_many(&mut batch, most) > 0 {
@@ -40,7 +40,7 @@ fn run(mut store: Store, mut writes: mpsc::Receiver<Write>, most: usize) -> Resu
 }
 
 impl Disk {
-    /// The disk under a file of `size` bytes.
+    /// Starts the thread for a file of `size` bytes.
     pub fn new(store: Store, size: u64) -> Self {
         let most = (MOST_WAITING / chunk_bytes(size)).max(2) as usize;
         let (writes, receiver) = mpsc::channel(most);
@@ -48,15 +48,15 @@ impl Disk {
         Self(Some(Running { writes, thread }))
     }
 
-    /// No disk: there is nothing to write.
+    /// A disk for a file of which nothing remains to be written.
     pub fn none() -> Self {
         Self(None)
     }
 
-    /// Writes a chunk that was verified; waits while too much waits.
+    /// Queues a verified chunk to be written; waits while too many bytes wait.
     ///
     /// # Errors
-    /// If the disk has refused.
+    /// If the disk has failed.
     pub async fn write(&mut self, chunk: u32, offset: u64, bytes: Vec<u8>) -> Result<(), StoreError> {
         let Some(running) = &mut self.0 else { return Ok(()) };
         match running.writes.send(Write { chunk, offset, bytes }).await {
@@ -65,10 +65,10 @@ impl Disk {
         }
     }
 
-    /// Brings to the disk what has come; if the file is whole, it takes its name.
+    /// Syncs all chunks to the disk; if the file is whole, it gets its name.
     ///
     /// # Errors
-    /// If the disk refuses, or did so before.
+    /// If the disk fails, or did so before.
     pub async fn end(&mut self, is_whole: bool) -> Result<(), StoreError> {
         let Some(Running { writes, thread }) = self.0.take() else { return Ok(()) };
         drop(writes);

@@ -1,15 +1,15 @@
-//! Fetching a file from several sources at once.
+//! Fetches of a file from several sources at once.
 //!
-//! A task for each source keeps a connection to it, and makes a new one when it is lost. One loop asks them for chunks as
-//! the [`Schedule`] says, verifies what comes, and hands it to the disk. Whatever ends it, the disk has all that was
-//! verified, so that the same fetch goes on from there.
+//! A task for each source keeps a connection to it, and makes a new one when it is lost. One loop requests chunks as
+//! the [`Schedule`] says, verifies those that arrive, and passes them to the disk. Whatever ends a fetch, the disk has
+//! all verified chunks, so a repeated fetch continues from there.
 
 mod agreement;
 pub(crate) mod coupling;
 mod disk;
-mod order;
 mod place;
 mod progress;
+mod request;
 mod source;
 mod store;
 
@@ -28,49 +28,49 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use self::agreement::Agreement;
 use self::coupling::Sender;
 use self::disk::Disk;
-pub use self::order::{FetchError, Fetched, Order, Wanted};
 pub use self::progress::{Progress, SourceProgress, SourceStanding};
+pub use self::request::{FetchError, FetchRequest, Fetched, Wanted};
 use self::source::{Common, Event, Job, SILENCE};
 pub use self::store::{Opened, Store, StoreError};
 use crate::session::Session;
 
-/// How often chunks are handed out though nothing happens: silence counts too.
+/// Time between assignments of chunks without events, since silence counts too.
 const TURN: Duration = Duration::from_millis(100);
 
-/// How long sharers may take to hear that the file is there: those that are being reached too.
+/// The longest wait at the end until sharers, connected or being connected, know that the file is complete.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// The most bytes that are asked of a source at a time.
+/// The most bytes that are requested of a source at a time.
 const MOST_ASKED: u64 = 64 << 20;
 
-/// A fetch that is going on.
+/// A running fetch.
 struct Fetch {
     common: Arc<Common>,
     progress: Arc<Progress>,
     start: Instant,
-    /// Which file it is.
+    /// Decision which file the fetch is for.
     agreement: Agreement,
-    /// For each source what keeps it connected.
+    /// Tasks that keep each source connected.
     keepers: Vec<AbortHandle>,
-    /// For each source its connection, while it has one, and since when.
+    /// Session with each source, while there is one, and the time since which it lasts.
     sessions: Vec<Option<(Arc<Session>, Instant)>>,
-    /// For each source its connection, if it has the file.
+    /// Session with each source that has the file.
     connections: Vec<Option<Arc<Session>>>,
-    /// For each source why it is out of the question.
+    /// Reason why each source was refused.
     refused: Vec<Option<String>>,
-    /// For each source how many bytes have come of it; how many had, and since when.
+    /// For each source the counter of its bytes, its value at the last progress, and the time of that.
     received: Vec<(Arc<AtomicU64>, u64, Instant)>,
-    /// For each source its longest round trip in seconds, as of the last turn.
+    /// Longest round trip of each source in seconds, as of the last turn.
     round_trips: Vec<f64>,
-    /// When something came last that was good.
+    /// Time of the last good chunk.
     last_good: Instant,
-    /// Chunks that are under way, by source and number.
+    /// Requested chunks, by source and number.
     under_way: HashMap<(usize, u32), AbortHandle>,
     transfers: JoinSet<()>,
     work: Option<Work>,
 }
 
-/// What there is to do once it is known what the file consists of.
+/// The work on a file whose digests are known.
 struct Work {
     digests: Arc<Digests>,
     schedule: Schedule,
@@ -78,19 +78,19 @@ struct Work {
     was_there: u64,
 }
 
-/// Fetches a file. If it is dropped, what was verified stays on the disk.
+/// Fetches a file. If it is dropped, verified chunks stay on the disk.
 ///
 /// # Errors
-/// If no source has it, sources have different files and no hash says which it is to be, none can be reached, or the disk
-/// refuses.
-pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, FetchError> {
-    order.check_groups()?;
-    let given = order.hash()?;
-    let is_coupled = order.protocol.terms().many_paths && order.sources.len() > 1;
+/// If no source has the file, sources have different files and no hash decides, no source can be reached, or the disk
+/// fails.
+pub async fn fetch(request: FetchRequest, progress: Arc<Progress>) -> Result<Fetched, FetchError> {
+    request.check_groups()?;
+    let given = request.hash()?;
+    let is_coupled = request.protocol.capabilities().many_paths && request.sources.len() > 1;
     let (events, mut news) = mpsc::channel(64);
-    let count = order.sources.len();
+    let count = request.sources.len();
     let (believed, is_there) = (watch::Sender::new(given), watch::Sender::new(false));
-    let common = Arc::new(Common { order, believed, digests: OnceLock::new(), is_there, events });
+    let common = Arc::new(Common { request, believed, digests: OnceLock::new(), is_there, events });
     let mut sources = JoinSet::new();
     let keepers = (0..count).map(|source| sources.spawn(source::keep(source, Arc::clone(&common)))).collect();
     let mut fetch = Fetch {
@@ -115,7 +115,7 @@ pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, Fet
     let outcome = loop {
         let step = tokio::select! {
             event = news.recv() => fetch.on_event(event.expect("the fetch itself holds a sender")).await,
-            // A source that can be believed by now is some hope.
+            // A source that is trusted by now may still send.
             _ = turn.tick() => fetch.decide().and_then(|()| fetch.check()),
             _ = exchange.tick(), if is_coupled => {
                 fetch.tell_each();
@@ -138,7 +138,7 @@ pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, Fet
             loop {
                 tokio::select! {
                     source = sources.join_next() => if source.is_none() { break },
-                    // Nothing more is asked of who is ready only now.
+                    // Sources that become ready now get no requests.
                     _ = news.recv() => {}
                 }
             }
@@ -151,7 +151,7 @@ pub async fn fetch(order: Order, progress: Arc<Progress>) -> Result<Fetched, Fet
     fetched
 }
 
-/// The longest round trip of the paths that are open, in seconds: a request may take any of them.
+/// The longest round trip of the open paths in seconds, since a request may take any path.
 fn round_trip(session: &Session) -> f64 {
     session.paths().iter().filter(|path| path.is_open).map(|path| path.rtt_s).fold(0.0, f64::max)
 }
@@ -162,7 +162,7 @@ impl Fetch {
         Time(u64::try_from(self.start.elapsed().as_nanos().saturating_mul(1000)).unwrap_or(u64::MAX))
     }
 
-    /// Something was heard of a source.
+    /// Processes an event of a source.
     async fn on_event(&mut self, event: Event) -> Result<(), FetchError> {
         match event {
             Event::Connected { source, session } => {
@@ -200,24 +200,24 @@ impl Fetch {
         }
     }
 
-    /// A source is connected.
+    /// Records the session of a source.
     fn on_connected(&mut self, source: usize, session: Arc<Session>) {
-        // It may have been reached again before it was found to be out of the question.
+        // The source may have been connected again before it was refused.
         if self.refused[source].is_none() {
             self.agreement.reach(source, true);
             self.sessions[source] = Some((session, Instant::now()));
         }
     }
 
-    /// Sources have different files, and nothing says which is wanted.
+    /// The error for sources with different files where no hash decides.
     fn disagree(&self, said: Vec<(usize, Root)>) -> FetchError {
-        let place = |(source, root): (usize, Root)| (self.common.order.sources[source].url.place(), root);
+        let place = |(source, root): (usize, Root)| (self.common.request.sources[source].url.place(), root);
         FetchError::Disagree { said: said.into_iter().map(place).collect() }
     }
 
-    /// Believes what sources say, once all have said what they have or the patience is over.
+    /// Decides on the file, once all sources have reported their hashes or the patience is over.
     fn decide(&mut self) -> Result<(), FetchError> {
-        let is_up = self.start.elapsed() > self.common.order.patience;
+        let is_up = self.start.elapsed() > self.common.request.patience;
         let decided = self.agreement.decide(is_up).map_err(|said| self.disagree(said))?;
         if decided.is_some() {
             self.last_good = Instant::now();
@@ -226,20 +226,20 @@ impl Fetch {
         Ok(())
     }
 
-    /// Tells each source how the subflows of the others stand.
+    /// Sends each source the snapshots of the others.
     fn tell_each(&self) {
-        let order = &self.common.order;
-        let sources = order.sources.iter().enumerate();
+        let request = &self.common.request;
+        let sources = request.sources.iter().enumerate();
         let senders = sources.map(|(source, wanted)| Sender {
             session: self.sessions[source].as_ref(),
             is_awaited: self.agreement.is_reached(source),
-            paths: order.paths(),
+            paths: request.paths(),
             groups: &wanted.groups,
         });
         coupling::tell_each(&senders.collect::<Vec<_>>());
     }
 
-    /// A source has the file.
+    /// Records that a source has the file.
     async fn on_ready(
         &mut self,
         source: usize,
@@ -247,7 +247,7 @@ impl Fetch {
         digests: Arc<Digests>,
     ) -> Result<(), FetchError> {
         if self.refused[source].is_some() {
-            // It was reached again before it was found to be out of the question.
+            // The source was connected again before it was refused.
             return Ok(());
         }
         if self.work.is_none() {
@@ -262,9 +262,9 @@ impl Fetch {
         Ok(())
     }
 
-    /// It is known what the file consists of.
+    /// Begins the work on the file, whose digests are known now.
     async fn begin(&mut self, digests: Arc<Digests>) -> Result<(), FetchError> {
-        let (target, known) = (self.common.order.target.clone(), Arc::clone(&digests));
+        let (target, known) = (self.common.request.target.clone(), Arc::clone(&digests));
         self.progress.begins(digests.size(), digests.root());
         let opened = spawn_blocking(move || Store::open(&target, &known)).await.expect("the disk does not panic")?;
         let (disk, there) = match opened {
@@ -280,12 +280,12 @@ impl Fetch {
         let was_there = there.iter().filter_map(|&chunk| digests.extent(chunk)).map(|(_, bytes)| bytes as u64).sum();
         self.progress.was_there(was_there);
         self.work = Some(Work { digests, schedule, disk, was_there });
-        // It may have taken long to verify what was there.
+        // The verification of existing chunks may have taken long.
         self.last_good = Instant::now();
         Ok(())
     }
 
-    /// Ends the connection to a source; it is reached for again.
+    /// Ends the connection to a source, which is then connected again.
     fn cut_off(&mut self, source: usize) {
         if let Some((session, _)) = &self.sessions[source] {
             session.close(0, "");
@@ -293,7 +293,7 @@ impl Fetch {
         self.on_lost(source);
     }
 
-    /// A source cannot be requested from now.
+    /// Withdraws the requests to a source that was lost.
     fn on_lost(&mut self, source: usize) {
         (self.sessions[source], self.connections[source]) = (None, None);
         self.agreement.reach(source, false);
@@ -308,7 +308,7 @@ impl Fetch {
         });
     }
 
-    /// A source is not asked again.
+    /// Refuses a source, which gets no more requests.
     fn refuse(&mut self, source: usize, why: String) {
         self.keepers[source].abort();
         self.cut_off(source);
@@ -316,7 +316,7 @@ impl Fetch {
         self.refused[source] = Some(why);
     }
 
-    /// What was sent for a chunk has come.
+    /// Processes a chunk that has arrived.
     async fn on_arrival(&mut self, source: usize, chunk: u32, bytes: Option<Vec<u8>>) -> Result<(), FetchError> {
         self.under_way.remove(&(source, chunk));
         let Some(bytes) = bytes else {
@@ -340,7 +340,7 @@ impl Fetch {
         Ok(())
     }
 
-    /// Cuts off who has sent nothing for long, and says whether there is still hope.
+    /// Disconnects silent sources; an error if no source can be expected to send.
     fn check(&mut self) -> Result<(), FetchError> {
         for source in 0..self.connections.len() {
             self.check_silence(source);
@@ -348,7 +348,7 @@ impl Fetch {
                 self.round_trips[source] = round_trip(session);
             }
         }
-        let patience = self.common.order.patience;
+        let patience = self.common.request.patience;
         let why = || self.progress.reasons();
         if self.refused.iter().all(Option::is_some) {
             return Err(FetchError::Refused(why()));
@@ -360,7 +360,7 @@ impl Fetch {
         Ok(())
     }
 
-    /// Cuts off a source that has sent nothing of a requested chunk for long.
+    /// Disconnects a source that has sent nothing of a requested chunk for long.
     fn check_silence(&mut self, source: usize) {
         let is_asked = self.work.as_ref().is_some_and(|work| work.schedule.is_asked(source));
         let (received, had, since) = &mut self.received[source];
@@ -372,7 +372,7 @@ impl Fetch {
         }
     }
 
-    /// Asks sources for chunks.
+    /// Requests chunks of sources.
     fn hand_out(&mut self) {
         let now = self.now();
         let Some(work) = &mut self.work else { return };
@@ -394,7 +394,7 @@ impl Fetch {
         }
     }
 
-    /// Brings to the disk what has come, and gives the file its name if it is whole.
+    /// Syncs the chunks that have arrived to the disk, and gives the file its name if it is whole.
     async fn end(&mut self, outcome: Result<(), FetchError>) -> Result<Fetched, FetchError> {
         self.transfers.abort_all();
         self.progress.look();

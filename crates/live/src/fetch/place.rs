@@ -1,7 +1,7 @@
-//! Where an unfinished file and its journal lie: beside the file that is to be, opened so that no link leads elsewhere.
+//! The paths of an unfinished file and its journal: beside the target, and opened so that no link leads elsewhere.
 //!
-//! Others may be able to write to the folder. So nothing is opened for writing through a symbolic link, and nothing that
-//! has another name is written to: what is fetched can end up nowhere but in this folder.
+//! Other users may be able to write to the folder. So no file is opened for writing through a symbolic link, and no
+//! file with another name is written: fetched data can end up only in this folder.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, FileType, Metadata, OpenOptions};
@@ -14,28 +14,28 @@ use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 
 use super::store::StoreError;
 
-/// The longest name that file systems take, in bytes.
+/// The longest name that file systems support, in bytes.
 const MOST_NAME: usize = 255;
 
-/// What is appended to the name of a file for its unfinished beginning, and for the journal of that.
+/// Suffixes of the unfinished file and of its journal.
 const ENDS: (&str, &str) = (".part", ".part.journal");
 
-/// Hexadecimal digits of the hash that stand for the end of a name that is too long for what is appended.
+/// Hexadecimal digits of the hash that replace the end of a name that is too long for a suffix.
 const DIGITS: usize = 16;
 
-/// The paths of a file that is to be.
+/// The paths of a target file.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// The file, once it is whole.
+    /// Path of the file, once it is whole.
     pub target: PathBuf,
-    /// Its chunks until then.
+    /// Path of its chunks until then.
     pub part: PathBuf,
-    /// The list of the chunks that are there.
+    /// Path of the list of the chunks that are on the disk.
     pub journal: PathBuf,
 }
 
 impl Place {
-    /// The paths of the file that is to be at `target`.
+    /// The paths of a file whose target is `target`.
     pub fn of(target: &Path) -> Self {
         let base = base(target.file_name().unwrap_or_default());
         let beside = |end: &str| {
@@ -46,16 +46,16 @@ impl Place {
         Self { target: target.into(), part: beside(ENDS.0), journal: beside(ENDS.1) }
     }
 
-    /// That what was made or renamed here stays so after a crash.
+    /// Makes new names in the folder survive a crash.
     ///
     /// # Errors
-    /// If the disk refuses.
+    /// If the disk fails.
     pub fn sync(&self) -> Result<(), StoreError> {
         let folder = self.target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         at(folder, File::open(folder).and_then(|folder| folder.sync_all()))
     }
 
-    /// A crash may have left the other name of a file that is whole, and its journal: they are removed, if they can be.
+    /// Removes the second name of a whole file, and its journal, which a crash may have left.
     pub fn remove_other_name(&self) {
         if fs::symlink_metadata(&self.target).is_ok_and(|file| is_same(&file, &self.part)) {
             let _ = fs::remove_file(&self.part).and_then(|()| fs::remove_file(&self.journal));
@@ -63,7 +63,7 @@ impl Place {
     }
 }
 
-/// The name to append to: that of the file, or, where that is too long, its beginning with a hash of all of it.
+/// Base for the suffixes: the name of the file or, where that is too long, its beginning with a hash of all of it.
 fn base(name: &OsStr) -> OsString {
     if name.len() + ENDS.1.len() <= MOST_NAME {
         return name.to_owned();
@@ -75,7 +75,7 @@ fn base(name: &OsStr) -> OsString {
     format!("{}-{}", &text[..text.floor_char_boundary(room)], &hash[..DIGITS]).into()
 }
 
-/// Adds the path to an error of the system.
+/// Adds the path to a system error.
 pub fn at<T>(path: &Path, result: io::Result<T>) -> Result<T, StoreError> {
     result.map_err(|error| StoreError::Io { path: path.into(), error })
 }
@@ -85,7 +85,7 @@ pub fn is_same(file: &Metadata, path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|other| (other.dev(), other.ino()) == (file.dev(), file.ino()))
 }
 
-/// What something is that is not a regular file, for people.
+/// Describes a kind of file other than a regular one.
 pub fn what(kind: FileType) -> &'static str {
     match () {
         () if kind.is_symlink() => "a symbolic link",
@@ -96,13 +96,13 @@ pub fn what(kind: FileType) -> &'static str {
     }
 }
 
-/// Opens a file for reading and writing, and makes it if nothing is there. The file has no other name than this.
+/// Opens a file for reading and writing, and creates it if it does not exist. The file has no other name.
 ///
 /// # Errors
-/// If something else than a regular file lies there, if the file has other names, or the system refuses.
+/// If the path is not a regular file, the file has other names, or the system refuses.
 pub fn open(path: &Path) -> Result<File, StoreError> {
     let refused = |what| StoreError::NotPlain { path: path.into(), what };
-    // Opening a device might do something, so it is looked at first.
+    // Opening a device might have effects, so its kind is read first.
     let found = |path| fs::symlink_metadata(path).ok().map(|found| found.file_type());
     if let Some(kind) = found(path).filter(|kind| !kind.is_file()) {
         return Err(refused(what(kind)));

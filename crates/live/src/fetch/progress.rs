@@ -1,4 +1,4 @@
-//! How far a fetch is, for whoever shows it.
+//! The progress of a fetch, for display.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -7,60 +7,60 @@ use anabranch_transfer::Root;
 use crate::paths::PathReport;
 use crate::session::Session;
 
-/// How it stands with a source.
+/// The state of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceStanding {
-    /// It is being reached.
+    /// The source is being connected.
     Awaited,
-    /// It reads the file, to know its digests.
+    /// The source reads the file to compute its digests.
     Preparing,
-    /// It has a file; which one it is to be is known when all have said what they have.
+    /// The source has a file; the fetch waits for the hashes of all sources to decide which file it is for.
     Waiting,
-    /// It sends.
+    /// The source sends.
     Sending,
-    /// It is lost, and will be reached again.
+    /// The source is lost, and will be connected again.
     Lost(String),
-    /// It is out of the question.
+    /// The source is refused, and is not connected again.
     Refused(String),
 }
 
-/// How far a source is.
+/// The progress of a source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceProgress {
-    /// What people know it by.
+    /// Name of the source for readers.
     pub label: String,
-    /// How it stands.
+    /// State of the source.
     pub standing: SourceStanding,
-    /// Bytes that it brought first, and that were what they should be.
+    /// Correct bytes that this source was the first to bring.
     pub brought: u64,
-    /// The paths of its last connection.
+    /// Reports of the paths of its last connection.
     pub paths: Vec<PathReport>,
 }
 
-/// How far a fetch is.
+/// The state of a fetch.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct State {
     /// Size and hash of the file; `None` until they are known.
     pub file: Option<(u64, Root)>,
-    /// Bytes that were there before.
+    /// Bytes that were on the disk before the fetch.
     pub was_there: u64,
-    /// Its sources.
+    /// Progress of each source.
     pub sources: Vec<SourceProgress>,
 }
 
-/// How far a fetch is, to look at from any thread.
+/// The progress of a fetch, which any thread may read.
 #[derive(Debug, Default)]
 pub struct Progress(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
     state: State,
-    /// For each source its connection, while it lasts.
+    /// Session with each source, while it lasts.
     sessions: Vec<Weak<Session>>,
 }
 
 impl Progress {
-    /// Nothing has come yet of these sources.
+    /// Creates the progress of a fetch from sources with these labels.
     pub fn new(labels: impl IntoIterator<Item = String>) -> Self {
         let source = |label| SourceProgress { label, standing: SourceStanding::Awaited, brought: 0, paths: Vec::new() };
         let sources: Vec<SourceProgress> = labels.into_iter().map(source).collect();
@@ -68,13 +68,13 @@ impl Progress {
         Self(Mutex::new(Inner { state: State { sources, ..State::default() }, sessions }))
     }
 
-    /// How far it is now.
+    /// The present state of the fetch.
     pub fn state(&self) -> State {
         self.look();
         self.lock().state.clone()
     }
 
-    /// Looks at the paths: of those that are gone by the next look, this is what is told.
+    /// Updates the reports of paths; the last report stays for paths that are gone at the next update.
     pub(super) fn look(&self) {
         let Inner { state, sessions } = &mut *self.lock();
         for (source, session) in state.sources.iter_mut().zip(sessions) {
@@ -84,7 +84,7 @@ impl Progress {
         }
     }
 
-    /// A source sends, over this connection.
+    /// Records that a source sends over this session.
     pub(super) fn connected(&self, source: usize, session: &Arc<Session>) {
         self.lock().sessions[source] = Arc::downgrade(session);
         self.stands(source, SourceStanding::Sending);
@@ -94,17 +94,17 @@ impl Progress {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// It is known which file it is.
+    /// Records the size and the hash of the file.
     pub(super) fn begins(&self, size: u64, root: Root) {
         self.lock().state.file = Some((size, root));
     }
 
-    /// Notes how many bytes were there before.
+    /// Records the number of bytes that were on the disk before.
     pub(super) fn was_there(&self, bytes: u64) {
         self.lock().state.was_there = bytes;
     }
 
-    /// How it stands with a source from now on; who is out of the question remains so.
+    /// Sets the state of a source; a refused source stays refused.
     pub(super) fn stands(&self, source: usize, standing: SourceStanding) {
         let own = &mut self.lock().state.sources[source].standing;
         if !matches!(own, SourceStanding::Refused(_)) {
@@ -112,17 +112,17 @@ impl Progress {
         }
     }
 
-    /// A source brought something.
+    /// Adds bytes that a source brought.
     pub(super) fn brought(&self, source: usize, bytes: u64) {
         self.lock().state.sources[source].brought += bytes;
     }
 
-    /// For each source how many bytes it brought.
+    /// Bytes that each source brought.
     pub(super) fn all_brought(&self) -> Vec<u64> {
         self.lock().state.sources.iter().map(|source| source.brought).collect()
     }
 
-    /// Why none of the sources sends.
+    /// The reasons why no source sends.
     pub(super) fn reasons(&self) -> String {
         let reason = |source: &SourceProgress| match &source.standing {
             SourceStanding::Lost(why) | SourceStanding::Refused(why) => format!("{}: {why}", source.label),

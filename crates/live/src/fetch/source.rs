@@ -1,4 +1,4 @@
-//! One source of a fetch: kept connected, looked at, asked for chunks.
+//! One source of a fetch: its connection, the look-up of the file, and requests for chunks.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -10,57 +10,57 @@ use tokio::sync::mpsc::Sender;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use super::{Order, Wanted};
-use crate::connect::{Reached, Target};
+use super::{FetchRequest, Wanted};
+use crate::connect::{ClientSession, Target};
 use crate::messages::{AskError, answer, ask};
 use crate::paths::numbered;
 use crate::quic::{Connection, ConnectionError, ReadExactError};
 use crate::session::{Session, SessionError};
 use crate::sockets::SocketError;
 
-/// How long to wait before a source is reached for again, at first and at most.
+/// Time before a source is connected again: at first, and at most.
 const WAITS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
 
-/// How long a source may send nothing of a chunk that was requested.
+/// The longest silence of a source while a chunk is requested of it.
 pub const SILENCE: Duration = Duration::from_secs(30);
 
-/// How often it is looked whether paths have opened.
+/// Time between checks whether paths have opened.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Bytes after which it counts as having sent something.
+/// Bytes after which a source counts as having sent something.
 const PIECE: usize = 16 << 10;
 
-/// What is heard of a source.
+/// An event of a source.
 pub enum Event {
-    /// It is connected.
+    /// The source is connected.
     Connected { source: usize, session: Arc<Session> },
-    /// It is at work.
+    /// The source works on an answer.
     Alive { source: usize },
-    /// It has a file by the name, with this hash.
+    /// The source has a file of the name, with this hash.
     Found { source: usize, root: Root },
-    /// It has the file that is believed, which consists of this.
+    /// The source has the file that was decided on, with these digests.
     Ready { source: usize, session: Arc<Session>, digests: Arc<Digests> },
-    /// Its connection is lost, or could not be made.
+    /// The connection to the source is lost, or could not be made.
     Lost { source: usize, why: String },
-    /// It is out of the question.
+    /// The source is refused, and is not connected again.
     Refused { source: usize, why: String },
-    /// A chunk came; `None` if it is not what it should be.
+    /// A chunk has arrived; `None` if its digest is wrong.
     Arrived { source: usize, chunk: u32, bytes: Option<Vec<u8>> },
-    /// A chunk did not come, or not whole.
+    /// A chunk has not arrived, or not whole.
     Failed { source: usize, chunk: u32 },
 }
 
-/// A chunk to be brought.
+/// A chunk to be fetched.
 pub struct Job {
     pub source: usize,
     pub chunk: u32,
     pub digests: Arc<Digests>,
-    /// Counts the bytes that come.
+    /// Counter of the bytes that arrive.
     pub received: Arc<AtomicU64>,
     pub events: Sender<Event>,
 }
 
-/// Why a source is of no use, or not now.
+/// The reason why a source is of no use, now or at all.
 #[derive(Debug, Error)]
 enum LookError {
     #[error(transparent)]
@@ -71,19 +71,19 @@ enum LookError {
     Another { root: Root, wanted: Root },
 }
 
-/// What the tasks of all sources share.
+/// State that the tasks of all sources share.
 pub struct Common {
-    pub order: Order,
-    /// The hash of the file, once it is known which it is.
+    pub request: FetchRequest,
+    /// Hash of the file, once it is decided.
     pub believed: watch::Sender<Option<Root>>,
-    /// The digests of the file, from the source that was first to send them.
+    /// Digests of the file, from the first source that sent them.
     pub digests: OnceLock<Arc<Digests>>,
-    /// Whether the file has its name.
+    /// Whether the file is whole and has its name.
     pub is_there: watch::Sender<bool>,
     pub events: Sender<Event>,
 }
 
-/// Keeps a source connected until it is out of the question, or has heard that the file is there.
+/// Keeps a source connected until it is refused, or knows that the file is complete.
 pub async fn keep(source: usize, common: Arc<Common>) {
     let mut wait = WAITS.0;
     loop {
@@ -93,7 +93,7 @@ pub async fn keep(source: usize, common: Arc<Common>) {
         if common.events.send(event).await.is_err() || is_over {
             return;
         }
-        // One that has lasted is worth trying at once.
+        // A connection that has lasted is worth an immediate retry.
         if since.elapsed() > WAITS.1 {
             wait = WAITS.0;
         }
@@ -108,11 +108,11 @@ pub async fn keep(source: usize, common: Arc<Common>) {
 impl Common {
     /// Waits until the file has its name.
     async fn there(&self) {
-        // The sender is here.
+        // The sender is in `self`, so it cannot be gone.
         let _ = self.is_there.subscribe().wait_for(|&is_there| is_there).await;
     }
 
-    /// Waits until it is known which file it is: its hash.
+    /// Waits for the hash of the file that is decided on.
     async fn wanted(&self) -> Root {
         let mut believed = self.believed.subscribe();
         let known = believed.wait_for(Option::is_some).await.expect("the sender is here");
@@ -120,12 +120,12 @@ impl Common {
     }
 }
 
-/// Connects to a source and tells of it: what is to be told when it is lost, or nothing once it has heard that the file is
-/// there.
+/// Connects to a source and reports its events. Returns the event to report when it is lost; `None` once it knows that
+/// the file is complete.
 async fn serve_until_lost(source: usize, common: &Common) -> Option<Event> {
     let lost = |why: String| Some(Event::Lost { source, why });
-    let (_client, session) = match connect(source, &common.order).await {
-        Ok(Reached { client, session, .. }) => (client, Arc::new(session)),
+    let (_client, session) = match connect(source, &common.request).await {
+        Ok(ClientSession { client, session, .. }) => (client, Arc::new(session)),
         Err(error) if is_final(&error) => return Some(Event::Refused { source, why: error.to_string() }),
         Err(error) => return lost(error.to_string()),
     };
@@ -140,12 +140,12 @@ async fn serve_until_lost(source: usize, common: &Common) -> Option<Event> {
             if common.events.send(ready).await.is_err() {
                 return lost(String::new());
             }
-            let groups = common.order.sources[source].groups.as_slice();
+            let groups = common.request.sources[source].groups.as_slice();
             tokio::select! {
                 why = session.connection().closed() => lost(why.to_string()),
                 why = tell_groups(&session, groups) => lost(why.to_string()),
                 () = common.there() => {
-                    // It makes no difference here what it answers.
+                    // The answer makes no difference here.
                     let _ = ask(session.connection(), &Request::Have { root }).await;
                     None
                 }
@@ -159,10 +159,11 @@ async fn serve_until_lost(source: usize, common: &Common) -> Option<Event> {
     }
 }
 
-/// Makes a connection to a source, over all paths to it.
-async fn connect(source: usize, order: &Order) -> Result<Reached, SessionError> {
-    let Wanted { url, .. } = &order.sources[source];
-    let target = Target { url, authorities: order.authorities.as_deref(), via: &order.via, protocol: &order.protocol };
+/// Connects to a source, over all paths.
+async fn connect(source: usize, request: &FetchRequest) -> Result<ClientSession, SessionError> {
+    let Wanted { url, .. } = &request.sources[source];
+    let target =
+        Target { url, authorities: request.authorities.as_deref(), via: &request.via, protocol: &request.protocol };
     let mut reached = target.connect().await?;
     if reached.session.group().counts_marks() {
         reached.session.tell_marks();
@@ -170,7 +171,7 @@ async fn connect(source: usize, order: &Order) -> Result<Reached, SessionError> 
     Ok(reached)
 }
 
-/// Whether it will not be otherwise next time.
+/// Whether another attempt would fail in the same way.
 fn is_final(error: &SessionError) -> bool {
     use SessionError::{Refused, Security, Socket, TooManyPaths, Unreached, Unsuited, WrongPlace};
     match error {
@@ -180,13 +181,13 @@ fn is_final(error: &SessionError) -> bool {
         | WrongPlace(_)
         | Socket(SocketError::UnknownInterface { .. } | SocketError::Mixed(_) | SocketError::Twice(_)) => true,
         Unreached { tried, .. } => tried.iter().all(is_final),
-        // Who is not who it should be is not asked again.
+        // A server with the wrong certificate is not connected again.
         Refused { reason: ConnectionError::TransportError(error), .. } => error.crypto.is_some(),
         _ => false,
     }
 }
 
-/// Tells a source which of its paths share links, whenever others are open; ends with the connection.
+/// Reports to a source which of its paths share links, whenever other paths are open; ends with the connection.
 async fn tell_groups(session: &Session, groups: &[u32]) -> AskError {
     let mut told: Vec<(u32, u32)> = Vec::new();
     loop {
@@ -201,12 +202,12 @@ async fn tell_groups(session: &Session, groups: &[u32]) -> AskError {
     }
 }
 
-/// Says under which control to send and which paths share links, asks for the file, and, if it is the one that is wanted, for
-/// its digests if no other source has sent them.
+/// Sends the control and the groups of paths, asks for the file, and, if it is the right one, for its digests if no
+/// other source has sent them.
 async fn look(source: usize, common: &Common, session: &Session) -> Result<Arc<Digests>, LookError> {
-    let (order, connection) = (&common.order, session.connection());
-    let Wanted { name, groups, .. } = &order.sources[source];
-    ask(connection, &Request::Control { protocol: order.protocol.name().to_owned() }).await?;
+    let (request, connection) = (&common.request, session.connection());
+    let Wanted { name, groups, .. } = &request.sources[source];
+    ask(connection, &Request::Control { protocol: request.protocol.name().to_owned() }).await?;
     if !groups.is_empty() {
         ask(connection, &Request::Groups { groups: numbered(&session.numbers(), groups) }).await?;
     }
@@ -245,7 +246,7 @@ async fn list(connection: &Connection, size: u64, root: Root) -> Result<Digests,
     Ok(Digests::listed(size, root, &list)?)
 }
 
-/// Fetches a chunk, verifies it, and tells of it.
+/// Fetches a chunk, verifies it, and reports it.
 pub async fn bring(connection: Connection, job: Job) {
     let Job { source, chunk, ref digests, ref events, .. } = job;
     let event = match chunk_bytes(&connection, &job).await {
@@ -255,11 +256,11 @@ pub async fn bring(connection: Connection, job: Job) {
         }
         Err(_) => Event::Failed { source, chunk },
     };
-    // Who no longer listens has all it wants.
+    // A fetch that has ended needs no report.
     let _ = events.send(event).await;
 }
 
-/// The bytes of a chunk as they come.
+/// Reads the bytes of a chunk.
 async fn chunk_bytes(connection: &Connection, job: &Job) -> Result<Vec<u8>, AskError> {
     let Job { chunk, digests, received, .. } = job;
     let (_, length) = digests.extent(*chunk).expect("the schedule knows its chunks");

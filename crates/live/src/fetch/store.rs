@@ -1,8 +1,8 @@
-//! The unfinished file and its journal: what a fetcher has on disk, and how it goes on after a crash.
+//! The unfinished file and its journal: the chunks that a fetcher has on disk, and its recovery after a crash.
 //!
-//! Beside the file `x` that is to be lie `x.part`, its chunks where they belong, and `x.part.journal`, the list of those
-//! that are there. A chunk is listed after it has reached the disk; a crash, even of the machine, leaves no chunk listed
-//! that is not there. The file takes its name when it is whole.
+//! Beside the target file `x` are `x.part`, with the chunks at their offsets, and `x.part.journal`, the list of the
+//! chunks that are there. A chunk is listed after it has reached the disk. So a crash, even of the machine, leaves no
+//! chunk listed that is not there. The file gets its name when it is whole.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -23,11 +23,11 @@ pub struct Store {
     part: File,
     journal: File,
     root: Root,
-    /// Chunks that are written and perhaps not yet on the disk.
+    /// Chunks that are written and perhaps not yet synced to the disk.
     written: Vec<u32>,
 }
 
-/// Why nothing can be stored.
+/// The reason why a file cannot be stored.
 #[derive(Debug, Error)]
 #[allow(missing_docs)]
 pub enum StoreError {
@@ -54,16 +54,16 @@ pub enum StoreError {
     Replaced(PathBuf),
 }
 
-/// What lies where a file is to be.
+/// The content of a target path.
 #[derive(Debug)]
 pub enum Opened {
-    /// The file itself, whole.
+    /// The whole file.
     Whole,
-    /// Its beginning, perhaps empty, and the chunks that are there and were verified again.
+    /// The beginning of the file, perhaps empty, and its chunks, which were verified again.
     Part(Store, Vec<u32>),
 }
 
-/// Whether something lies at a path that is the file with these digests; `None` if nothing does.
+/// Whether a path has the file with these digests; `None` if the path does not exist.
 fn is_whole(path: &Path, digests: &Digests) -> Result<Option<bool>, StoreError> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(None) };
     let Ok(metadata) = fs::metadata(path) else {
@@ -77,10 +77,10 @@ fn is_whole(path: &Path, digests: &Digests) -> Result<Option<bool>, StoreError> 
 }
 
 impl Store {
-    /// Goes on with the file that is to be at `target`, or begins it.
+    /// Opens the file whose target is `target`, or begins it.
     ///
     /// # Errors
-    /// If something else lies there, another fetch is writing it, or the disk refuses.
+    /// If something else has the path, another fetch writes the file, or the disk fails.
     pub fn open(target: &Path, digests: &Digests) -> Result<Opened, StoreError> {
         let place = Place::of(target);
         match is_whole(target, digests)? {
@@ -96,7 +96,7 @@ impl Store {
         let part = match open_part(&place, is_begun) {
             Ok(part) => part,
             Err(error) => {
-                // What was made just now is not left behind.
+                // A journal that was created just now is removed.
                 if !is_begun {
                     at(&place.journal, fs::remove_file(&place.journal))?;
                 }
@@ -104,7 +104,7 @@ impl Store {
             }
         };
         let listed = listed(&mut journal, &place.journal, digests)?;
-        // The journal stays, even if the machine crashes now, before there is something to list.
+        // The journal survives a crash of the machine from here on, before it lists any chunk.
         place.sync()?;
         at(&place.part, part.set_len(digests.size()))?;
         let store = Self { place, part, journal, root: digests.root(), written: Vec::new() };
@@ -112,7 +112,7 @@ impl Store {
         Ok(Opened::Part(store, there))
     }
 
-    /// The listed chunks whose bytes are still right.
+    /// The listed chunks whose bytes are correct.
     fn verified(&self, listed: &[u32], digests: &Digests) -> Vec<u32> {
         let mut bytes = Vec::new();
         let is_there = |&chunk: &u32| {
@@ -126,20 +126,20 @@ impl Store {
         there
     }
 
-    /// Writes a chunk that was verified; it is listed with the next [`Self::sync`].
+    /// Writes a verified chunk; it is listed with the next [`Self::sync`].
     ///
     /// # Errors
-    /// If the disk refuses.
+    /// If the disk fails.
     pub fn write(&mut self, chunk: u32, offset: u64, bytes: &[u8]) -> Result<(), StoreError> {
         at(&self.place.part, self.part.write_all_at(bytes, offset))?;
         self.written.push(chunk);
         Ok(())
     }
 
-    /// Brings what was written to the disk, then lists it, and says which chunks these are.
+    /// Syncs written chunks to the disk, then lists them, and returns their numbers.
     ///
     /// # Errors
-    /// If the disk refuses.
+    /// If the disk fails.
     pub fn sync(&mut self) -> Result<Vec<u32>, StoreError> {
         if self.written.is_empty() {
             return Ok(Vec::new());
@@ -150,10 +150,10 @@ impl Store {
         Ok(std::mem::take(&mut self.written))
     }
 
-    /// The file is whole: it takes its name.
+    /// Gives the whole file its name.
     ///
     /// # Errors
-    /// If the disk refuses, or something has taken the name meanwhile.
+    /// If the disk fails, or something else has the name meanwhile.
     pub fn finish(mut self) -> Result<(), StoreError> {
         self.sync()?;
         let Self { place, part, .. } = self;
@@ -161,7 +161,7 @@ impl Store {
         if !is_same(&at(&place.part, part.metadata())?, &place.part) {
             return Err(StoreError::Replaced(place.part));
         }
-        // A link, unlike a new name, does not take the place of what is there.
+        // A link, unlike a renaming, does not replace an existing file.
         match fs::hard_link(&place.part, &place.target) {
             Ok(()) => at(&place.part, fs::remove_file(&place.part))?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -174,7 +174,7 @@ impl Store {
     }
 }
 
-/// The journal of a place, for one fetch at a time.
+/// Opens the journal of a place, and locks it for one fetch at a time.
 fn locked(place: &Place) -> Result<File, StoreError> {
     let path = &place.journal;
     let journal = open(path)?;
@@ -183,23 +183,24 @@ fn locked(place: &Place) -> Result<File, StoreError> {
         Err(TryLockError::WouldBlock) => return Err(StoreError::Busy(path.clone())),
         Err(TryLockError::Error(error)) => return Err(StoreError::Io { path: path.clone(), error }),
     }
-    // Another fetch may have ended, and removed it, between the two.
+    // Another fetch may have ended and removed the journal between opening and locking.
     if is_same(&at(path, journal.metadata())?, path) { Ok(journal) } else { Err(StoreError::Busy(path.clone())) }
 }
 
-/// The unfinished file of a place. A journal is begun before anything is written, so without one it is something else.
+/// Opens the unfinished file of a place. A journal is begun before anything is written, so without one the file is
+/// something else.
 fn open_part(place: &Place, is_begun: bool) -> Result<File, StoreError> {
     let part = open(&place.part)?;
     let is_empty = at(&place.part, part.metadata())?.len() == 0;
     if is_begun || is_empty { Ok(part) } else { Err(StoreError::Unlisted(place.part.clone())) }
 }
 
-/// The chunks that a journal lists; one that is empty begins with the header of this file.
+/// The chunks that a journal lists; an empty journal gets the header of this file.
 fn listed(journal: &mut File, path: &Path, digests: &Digests) -> Result<Vec<u32>, StoreError> {
     let mut bytes = Vec::new();
     at(path, journal.read_to_end(&mut bytes))?;
     let (size, root) = (digests.size(), digests.root());
-    // A crash while the header was written leaves less than one, and nothing behind it.
+    // A crash while the header was written leaves a part of it, with nothing after it.
     if bytes.len() < journal::HEADER && journal::header(size, root).starts_with(&bytes) {
         at(path, restart(journal, 0).and_then(|()| journal.write_all(&journal::header(size, root))))?;
         at(path, journal.sync_all())?;
@@ -213,7 +214,7 @@ fn listed(journal: &mut File, path: &Path, digests: &Digests) -> Result<Vec<u32>
     Ok(read.chunks)
 }
 
-/// Cuts off what follows, and goes on from there.
+/// Truncates a journal, to be continued from there.
 fn restart(journal: &mut File, length: u64) -> io::Result<()> {
     journal.set_len(length)?;
     journal.seek(SeekFrom::Start(length)).map(|_| ())

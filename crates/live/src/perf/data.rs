@@ -1,4 +1,4 @@
-//! The data of a measurement: sent from memory, counted where they arrive.
+//! The data of a measurement: sent from memory, counted at the receiver.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,13 +12,13 @@ use super::wire::{Cpu, DRAINING, Done, Request, ended, timely};
 use crate::quic::SendStream;
 use crate::session::Session;
 
-/// Bytes written at a time.
+/// Bytes that are written at a time.
 const PIECE: usize = 1 << 18;
 
-/// How often it is looked whether the sender keeps as much as it needs.
+/// Time between adjustments of the send buffer.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Bytes sent or received so far.
+/// A count of bytes sent or received so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counter(Arc<AtomicU64>);
 
@@ -31,14 +31,14 @@ impl Counter {
         self.0.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Takes a number of bytes, or what is left of an amount.
+    /// Subtracts `most` bytes, or the rest of an amount, and returns their number.
     fn take(&self, most: u64) -> u64 {
         let take = |left: u64| Some(left - left.min(most));
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).map_or(0, |left| left.min(most))
     }
 }
 
-/// Sends what was asked for; gives the streams besides, finished, of which not all need have come.
+/// Sends the requested data. Also returns the finished streams, whose data may not have arrived yet.
 pub(super) async fn send(
     session: &Session,
     request: &Request,
@@ -67,18 +67,18 @@ pub(super) async fn send(
     Ok((Done { bytes: sent.read(), seconds, cpu, ..Done::default() }, finished))
 }
 
-/// Waits until all of these streams has come, so that no packet of it can still be lost; not for ever.
+/// Waits until all data of these streams have arrived, so that none of their packets can still be lost; up to a limit.
 pub(super) async fn drain(streams: &[SendStream]) {
     let all = async {
         for stream in streams {
-            // Where the connection ends, there is nothing more to come.
+            // Nothing more arrives after the end of the connection.
             let _ = stream.stopped().await;
         }
     };
     let _ = tokio::time::timeout(DRAINING, all).await;
 }
 
-/// Writes to a stream until nothing is left or the time is over; gives it, finished.
+/// Writes to a stream until the amount or the time is used up; returns the stream, finished.
 async fn fill(
     mut stream: SendStream,
     left: Counter,
@@ -86,11 +86,11 @@ async fn fill(
     end: tokio::time::Instant,
 ) -> Result<SendStream, PerfError> {
     static ZEROS: [u8; PIECE] = [0; PIECE];
-    // The peer hears of a stream when something comes, and it waits for as many as were agreed on.
+    // The peer detects a stream by its first bytes, and waits for the agreed number of streams.
     let mut piece = Bytes::from_static(&ZEROS[..left.take(PIECE as u64) as usize]);
     loop {
         while !piece.is_empty() {
-            // As chunks, which are not copied.
+            // Chunks are not copied.
             let chunks = &mut std::slice::from_mut(&mut piece);
             let Ok(written) = tokio::time::timeout_at(end, stream.write_many_chunks(chunks)).await else {
                 return stream.finish().map(|()| stream).map_err(ended);
@@ -104,7 +104,7 @@ async fn fill(
     }
 }
 
-/// Receives what was requested, and counts it.
+/// Receives the requested data, and counts them.
 pub(super) async fn receive(session: &Session, request: &Request, received: &Counter) -> Result<Done, PerfError> {
     let (start, cpu) = (Instant::now(), Cpu::now());
     let mut streams = JoinSet::new();
@@ -119,7 +119,7 @@ pub(super) async fn receive(session: &Session, request: &Request, received: &Cou
             Ok::<(), PerfError>(())
         });
     }
-    // The sender stops by its own clock, and what is under way then still comes.
+    // The sender stops by its own clock, and packets then in flight still arrive.
     let most = Duration::from_secs_f64(request.seconds) + DRAINING;
     let all = async {
         while let Some(read) = streams.join_next().await {

@@ -6,24 +6,24 @@ use super::data::{Counter, receive, send};
 use super::report::{Interval, Report, Start};
 use super::wire::{Answer, DRAINING, Direction, Done, Groups, Request, ended, hear, tell, timely};
 use super::{Event, PerfError, Plan};
-use crate::connect::{Reached, Target};
+use crate::connect::{ClientSession, Target};
 use crate::control::{check_groups, named};
 use crate::paths::{PathReport, numbered};
 use crate::quic::{RecvStream, SendStream};
 use crate::running::Events;
 use crate::session::Session;
 
-/// How long the paths after the first may take to open before data flow.
+/// The longest wait for further paths to open before data flow.
 const GATHERING: Duration = Duration::from_secs(1);
 
-/// How often it is looked whether they are.
+/// Time between checks for further paths.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// How often there is a report.
+/// Time between reports.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 impl Plan {
-    /// Whether there is a group for each path, and the control goes by them.
+    /// Checks that there is a group for each path, and that the control uses groups.
     fn check_groups(&self) -> Result<(), PerfError> {
         let (groups, paths) = (self.groups.len(), self.via.len().max(1));
         if groups == 0 {
@@ -48,14 +48,14 @@ impl Plan {
     }
 }
 
-/// Measures once: tells of each interval, and at last of all.
+/// Makes one measurement: reports each interval, and finally the whole.
 pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError> {
     let (mut request, protocol) = (plan.request(), named(&plan.control)?);
     request.check()?;
     plan.check_groups()?;
     let target =
         Target { url: &plan.url, authorities: plan.authorities.as_deref(), via: &plan.via, protocol: &protocol };
-    let Reached { client, mut session, remote } = target.connect().await?;
+    let ClientSession { client, mut session, remote } = target.connect().await?;
     gather(&session).await;
     if !plan.groups.is_empty() {
         request.groups = numbered(&session.numbers(), &plan.groups);
@@ -89,7 +89,7 @@ pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError>
     Ok(())
 }
 
-/// Asks for a measurement: where more can be told, and where the end of it is told of.
+/// Requests a measurement. Returns the stream for further messages, and the stream for the result.
 async fn ask(session: &Session, request: &Request) -> Result<(SendStream, RecvStream), PerfError> {
     let (mut tells, mut hears) = session.connection().open_bi().await.map_err(ended)?;
     tell(&mut tells, request).await?;
@@ -99,7 +99,8 @@ async fn ask(session: &Session, request: &Request) -> Result<(SendStream, RecvSt
     }
 }
 
-/// Sees to it that the sender, here or there, knows which paths share links while paths come and go, for ever.
+/// Keeps the sender, at this end or the other, informed which paths share links while paths come and go; does not
+/// return.
 async fn regroup(session: &Session, groups: &[u32], request: &Request, mut tells: SendStream) -> Done {
     let mut told = request.groups.clone();
     while !groups.is_empty() {
@@ -108,7 +109,7 @@ async fn regroup(session: &Session, groups: &[u32], request: &Request, mut tells
             Direction::Up => session.regroup_numbered(&open),
             Direction::Down if open != told => {
                 told.clone_from(&open);
-                // Of the end of the connection is heard elsewhere.
+                // The end of the connection is detected elsewhere.
                 let _ = tell(&mut tells, &Groups { groups: open }).await;
             }
             Direction::Down => {}
@@ -118,7 +119,7 @@ async fn regroup(session: &Session, groups: &[u32], request: &Request, mut tells
     std::future::pending().await
 }
 
-/// Waits until all paths are open, or for as long as they may take.
+/// Waits until all paths are open, or for the longest permitted time.
 async fn gather(session: &Session) {
     let end = Instant::now() + GATHERING;
     while session.paths().iter().any(|path| !path.is_open) && Instant::now() < end {
@@ -126,7 +127,7 @@ async fn gather(session: &Session) {
     }
 }
 
-/// Tells of each interval, for ever.
+/// Reports each interval; does not return.
 async fn watch(
     session: &Session,
     counter: &Counter,

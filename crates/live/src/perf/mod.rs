@@ -1,7 +1,8 @@
-//! How fast data go between two machines: memory to memory, over all paths, in the words of iperf3.
+//! Measurement of the throughput between two machines: memory to memory, over all paths, reported in the format of
+//! iperf3.
 //!
-//! The client says what it wants in one message; then data flow one way, on one or more streams; and the end that took
-//! them says how many there were.
+//! The client sends one request. Then data flow in one direction, on one or more streams, and the receiving end reports
+//! how many arrived.
 
 mod data;
 mod measure;
@@ -24,23 +25,23 @@ use crate::url::{Url, UrlError};
 /// A measurement to make.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The URL of the server.
+    /// URL of the server.
     pub url: Url,
-    /// A file of certificates that the server's is signed by, instead of fingerprints in the URL.
+    /// File of certificates that signed the server's, instead of fingerprints in the URL.
     pub authorities: Option<PathBuf>,
-    /// Local addresses or interfaces; none for what the system chooses.
+    /// Local addresses or interfaces; empty if the system chooses.
     pub via: Vec<String>,
-    /// The name of the protocol that controls the sender.
+    /// Name of the protocol that controls the sender.
     pub control: String,
     /// The end that sends.
     pub direction: Direction,
-    /// Seconds after which the sender stops.
+    /// Time in seconds after which the sender stops.
     pub seconds: f64,
-    /// Bytes after which the sender stops.
+    /// Amount in bytes after which the sender stops.
     pub bytes: u64,
-    /// The number of streams at a time.
+    /// Number of parallel streams.
     pub streams: u32,
-    /// Which of the paths share links, by a number for each; empty if it is not known.
+    /// Group of each path, equal for paths that share links; empty if it is not known.
     pub groups: Vec<u32>,
 }
 
@@ -49,7 +50,7 @@ pub struct Plan {
 pub enum Event {
     /// The server serves at this URL.
     Serving(Url),
-    /// The server has served or refused a client, as this line says.
+    /// The server has served or refused a client, as this text says.
     Served(String),
     /// An interval of the measurement is over.
     Interval(Box<Interval>),
@@ -59,41 +60,41 @@ pub enum Event {
     Failed(PerfError),
 }
 
-/// A measurement or a server of measurements, on threads of its own.
+/// A measurement or a server of measurements, on its own threads.
 pub type Running = crate::running::Running<Event>;
 
-/// Why there is no measurement.
+/// The reason why a measurement or a server failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PerfError {
     /// There is no connection.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// A text is no URL of a server.
+    /// A text is not a URL of a server.
     #[error(transparent)]
     Url(#[from] UrlError),
-    /// The requested congestion control cannot control real connections.
+    /// The requested protocol cannot control real connections.
     #[error(transparent)]
     Unsuited(#[from] Unsuited),
     /// A value of the request is out of its range.
     #[error("{what} is {asked}; it must be {range}")]
     OutOfRange {
-        /// The value as it was given.
+        /// Name of the value.
         what: &'static str,
-        /// The value as it was given.
+        /// Value in the request.
         asked: String,
-        /// The range of the value.
+        /// Permitted range of the value.
         range: String,
     },
-    /// The peer refuses.
+    /// The peer refused the request.
     #[error("the server refuses: {0}")]
     Refused(String),
-    /// The connection ended before its time.
+    /// The connection ended early.
     #[error("the connection ended: {0}")]
     Ended(String),
-    /// The peer breaks the rules of the exchange.
+    /// The peer violated the protocol of measurements.
     #[error("the peer does not keep to the rules: {0}")]
     Unruly(String),
-    /// The runtime cannot be made.
+    /// The runtime cannot be created.
     #[error("no threads to run on: {0}")]
     NoThreads(std::io::Error),
 }

@@ -1,6 +1,6 @@
-//! What was measured, in the shape of iperf3's JSON: a stream there is a path here.
+//! Reports of measurements in the format of iperf3's JSON, where a stream stands for a path here.
 //!
-//! The sums count data; what is told of a path counts all that it carried as payload of UDP, headers of QUIC included.
+//! The sums count data. Counts of a path include all UDP payload that it carried, with headers of QUIC.
 
 use std::net::SocketAddr;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,7 +11,7 @@ use super::Plan;
 use super::wire::{Direction, Done};
 use crate::paths::PathReport;
 
-/// All of a measurement.
+/// The report of a whole measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     start: Start,
@@ -57,7 +57,7 @@ struct TestStart {
     reverse: u8,
 }
 
-/// What went in a time.
+/// The report of an interval.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interval {
     streams: Vec<Stream>,
@@ -73,12 +73,12 @@ struct Stream {
     seconds: f64,
     bytes: u64,
     bits_per_second: f64,
-    /// Packets found to be lost; only the sender knows them.
+    /// Packets detected as lost; only the sender knows them.
     #[serde(skip_serializing_if = "Option::is_none")]
     retransmits: Option<u64>,
-    /// In bytes.
+    /// Congestion window in bytes.
     snd_cwnd: u64,
-    /// In microseconds.
+    /// Round trip in microseconds.
     rtt: u64,
     sender: bool,
 }
@@ -143,7 +143,7 @@ impl Start {
 }
 
 impl Interval {
-    /// An interval with its bytes of data, and what paths had carried at its beginning and at its end.
+    /// Creates an interval from its bytes of data, and the counts of paths at its beginning and its end.
     pub(super) fn new(
         direction: Direction,
         (start, end): (f64, f64),
@@ -157,7 +157,7 @@ impl Interval {
         Self { streams, sum: Sum { retransmits, ..sum } }
     }
 
-    /// A line for people.
+    /// A line of text for readers.
     pub fn line(&self) -> String {
         let Sum { start, end, bits_per_second, retransmits, .. } = self.sum;
         let of = |stream: &Stream| format!("{} {:.1}", stream.path, stream.bits_per_second / 1e6);
@@ -211,22 +211,22 @@ impl Report {
         Self { start, intervals, end }
     }
 
-    /// As JSON.
+    /// The report as JSON.
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("reports are plain values")
     }
 
-    /// Bytes of data that arrived, and how many bits of them a second.
+    /// Bytes of data that arrived, and their rate in bits a second.
     pub fn received(&self) -> (u64, f64) {
         (self.end.sum_received.bytes, self.end.sum_received.bits_per_second)
     }
 
-    /// Bytes that each path carried.
+    /// Bytes carried by each path.
     pub fn path_bytes(&self) -> Vec<u64> {
         self.end.streams.iter().map(|stream| stream.bytes).collect()
     }
 
-    /// A summary for people, a line for each path and one for all.
+    /// A summary for readers, with a line for each path and one for all.
     pub fn lines(&self) -> Vec<String> {
         let of = |stream: &Stream| {
             let Stream { path, bytes, bits_per_second, retransmits, snd_cwnd, rtt, .. } = stream;
@@ -256,7 +256,7 @@ impl Report {
     }
 }
 
-/// What each path carried in a time.
+/// The counts of each path in a time.
 fn streams(direction: Direction, (start, end): (f64, f64), before: &[PathReport], after: &[PathReport]) -> Vec<Stream> {
     let sender = direction == Direction::Up;
     let carried = |path: &PathReport| if sender { path.sent_bytes } else { path.received_bytes };

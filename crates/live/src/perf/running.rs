@@ -1,20 +1,20 @@
-//! Measurements and their server, on threads of their own.
+//! Measurements and their server, on separate threads.
 
 use super::{Event, PerfError, Plan, Service, measure, serve};
 use crate::running::{Events, Running};
 
 impl Running<Event> {
-    /// Measures once.
+    /// Starts one measurement.
     pub fn measure(plan: Plan) -> Result<Self, PerfError> {
         Self::told(|events| measure(plan, events))
     }
 
-    /// Serves until it is dropped.
+    /// Starts a server, which serves until it is dropped.
     pub fn serve(service: Service) -> Result<Self, PerfError> {
         Self::told(|events| serve(service, events))
     }
 
-    /// Work that tells of itself what goes wrong.
+    /// Starts work whose error becomes an event.
     fn told<F>(work: impl FnOnce(Events<Event>) -> F) -> Result<Self, PerfError>
     where
         F: Future<Output = Result<(), PerfError>> + Send + 'static,

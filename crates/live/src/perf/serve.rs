@@ -16,24 +16,24 @@ use crate::security::{Identity, SecurityError};
 use crate::session::{Arrival, Server, Session, SessionError};
 use crate::url::Url;
 
-/// Measurements at a time; who comes then is refused.
+/// The most measurements at a time; further clients are refused.
 const MOST_AT_A_TIME: usize = 16;
 
-/// How often paths that have opened are put into their groups.
+/// Time between assignments of opened paths to their groups.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Where to serve, and as whom.
+/// The settings of a server.
 #[derive(Debug)]
 pub struct Service {
-    /// The local address; port 0 is any that is free.
+    /// Local address; port 0 selects any free port.
     pub address: SocketAddr,
-    /// The certificate and its key; if there is none, one is made.
+    /// Certificate and its key; `None` makes a new one.
     pub identity: Option<Identity>,
-    /// The name or address that the URL is to show, if not that of the socket.
+    /// Name or address in the URL, if it is not that of the socket.
     pub host: Option<String>,
 }
 
-/// Serves until it is dropped: tells the URL first, then of each measurement.
+/// Serves until it is dropped: reports the URL first, then each measurement.
 pub async fn serve(service: Service, events: Events<Event>) -> Result<(), PerfError> {
     let made = || Identity::made().map_err(|error: SecurityError| SessionError::from(error));
     let identity = service.identity.map_or_else(made, Ok)?;
@@ -55,7 +55,7 @@ pub async fn serve(service: Service, events: Events<Event>) -> Result<(), PerfEr
     Ok(())
 }
 
-/// Serves one client; what is to be said of it.
+/// Serves one client; returns a line of text on the outcome.
 async fn one(arrival: Arrival, room: &Semaphore) -> Result<String, PerfError> {
     let mut session = arrival.accept().await?;
     let remote = session.paths().first().map_or_else(String::new, |path| path.label.clone());
@@ -79,7 +79,7 @@ async fn one(arrival: Arrival, room: &Semaphore) -> Result<String, PerfError> {
     };
     timely("it does not take what it is told", tell(&mut tells, &done)).await?;
     tells.finish().map_err(ended)?;
-    // The client leaves when it has read that; until then the connection is needed.
+    // The client closes the connection when it has read the result.
     let _ = tokio::time::timeout(PATIENCE, session.connection().closed()).await;
     let paths = session.paths().len();
     Ok(format!(
@@ -88,7 +88,7 @@ async fn one(arrival: Arrival, room: &Semaphore) -> Result<String, PerfError> {
     ))
 }
 
-/// Hears what a client wants, and whether it may have it.
+/// Reads the request of a client, and decides whether to serve it.
 async fn agree<'a>(
     session: &Session,
     room: &'a Semaphore,
@@ -110,7 +110,7 @@ async fn agree<'a>(
     Err(PerfError::Refused(refusal))
 }
 
-/// Puts the control that a client wants in control, if it goes by groups where there are any.
+/// Sets the requested control, if it uses groups where there are any.
 fn choose(session: &Session, request: &Request) -> Result<(), PerfError> {
     let protocol = named(&request.control)?;
     if !request.groups.is_empty() {
@@ -119,13 +119,13 @@ fn choose(session: &Session, request: &Request) -> Result<(), PerfError> {
     Ok(session.group().choose(&protocol)?)
 }
 
-/// Keeps to the groups of paths that a client tells, for ever.
+/// Sets the groups of paths that a client reports; does not return.
 async fn regroup<T>(session: &Session, request: &Request, mut hears: RecvStream) -> T {
     let groups = Mutex::new(request.groups.clone());
     let lock = || groups.lock().unwrap_or_else(PoisonError::into_inner);
     let hearing = async {
         while let Ok(told) = hear::<Groups>(&mut hears).await {
-            // More than there can be paths are no groups, and change nothing.
+            // A message with more groups than possible paths is ignored.
             if told.groups.len() <= MOST_PATHS {
                 *lock() = told.groups;
             }

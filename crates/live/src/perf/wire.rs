@@ -1,4 +1,4 @@
-//! What the ends of a measurement say to each other: JSON with its length before it.
+//! The messages of a measurement: JSON, preceded by its length.
 
 use std::time::Duration;
 
@@ -13,19 +13,19 @@ use crate::quic::{RecvStream, SendStream};
 /// The longest measurement, in seconds.
 pub const MOST_SECONDS: f64 = 3600.0;
 
-/// Of a measurement.
+/// The most bytes of a measurement.
 pub const MOST_BYTES: u64 = 1_000_000_000_000;
 
-/// Of a measurement.
+/// The most streams of a measurement.
 pub const MOST_STREAMS: u32 = 16;
 
-/// Bytes of a message.
+/// The most bytes of a message.
 const MOST_MESSAGE: usize = 4096;
 
-/// How long a peer may take to say something, or to take what is said.
+/// The longest time for a peer to send a message, or to accept one.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long what is under way may take to come, once the sender has stopped.
+/// The longest time for packets in flight to arrive after the sender has stopped.
 pub(super) const DRAINING: Duration = Duration::from_secs(20);
 
 /// The end that sends.
@@ -42,23 +42,23 @@ pub enum Direction {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// The name of the protocol that controls the sender.
+    /// Name of the protocol that controls the sender.
     pub control: String,
     /// The end that sends.
     pub direction: Direction,
-    /// Seconds after which the sender stops.
+    /// Time in seconds after which the sender stops.
     pub seconds: f64,
-    /// Bytes after which the sender stops.
+    /// Amount in bytes after which the sender stops.
     pub bytes: u64,
-    /// The number of streams at a time.
+    /// Number of parallel streams.
     pub streams: u32,
-    /// Which paths share links, by the number of each in QUIC and that of its group; empty if it is not known. What changes
-    /// follows as [`Groups`].
+    /// Number in QUIC and group of each path; paths of one group share links. Empty if groups are not known. Changes
+    /// follow as [`Groups`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<(u32, u32)>,
 }
 
-/// Which paths share links from now on.
+/// New groups of paths that share links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Groups {
     pub(super) groups: Vec<(u32, u32)>,
@@ -94,28 +94,28 @@ impl Request {
     }
 }
 
-/// Whether the server serves; if not, why.
+/// The answer to a request: the reason of a refusal, if there is one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Answer {
     pub(super) refusal: Option<String>,
 }
 
-/// What an end has done, once all is there or sent.
+/// The result of one end, once all data are sent or received.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Done {
     pub(super) bytes: u64,
     pub(super) seconds: f64,
     pub(super) cpu: Cpu,
-    /// Packets that the sender has sent, over all paths.
+    /// Packets sent over all paths.
     #[serde(default)]
     pub(super) packets: u64,
-    /// Packets of these that were found to be lost.
+    /// Packets detected as lost.
     #[serde(default)]
     pub(super) lost: u64,
 }
 
 impl Done {
-    /// Adds the packets that paths have carried meanwhile.
+    /// Adds the packets that paths have carried between two reports.
     pub(super) fn over(self, before: &[PathReport], after: &[PathReport]) -> Self {
         let grown = |of: fn(&PathReport) -> u64| {
             let sum = |paths: &[PathReport]| paths.iter().map(of).sum::<u64>();
@@ -125,7 +125,7 @@ impl Done {
     }
 }
 
-/// Seconds of a processor that a process has used.
+/// Processor time of a process, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Cpu {
     pub(super) user_s: f64,
@@ -133,7 +133,7 @@ pub(super) struct Cpu {
 }
 
 impl Cpu {
-    /// Used so far.
+    /// Processor time used so far.
     pub(super) fn now() -> Self {
         use nix::sys::resource::{UsageWho, getrusage};
         use nix::sys::time::TimeValLike;
@@ -144,13 +144,13 @@ impl Cpu {
         )
     }
 
-    /// Used since.
+    /// Processor time used since `earlier`.
     pub(super) fn since(self, earlier: Self) -> Self {
         Self { user_s: self.user_s - earlier.user_s, system_s: self.system_s - earlier.system_s }
     }
 }
 
-/// That the connection ended, with all that is known of why.
+/// The error for a connection that ended, with all known causes.
 pub(super) fn ended(error: impl std::error::Error) -> PerfError {
     let mut said = error.to_string();
     let mut cause = error.source();
@@ -164,7 +164,7 @@ pub(super) fn ended(error: impl std::error::Error) -> PerfError {
     PerfError::Ended(said)
 }
 
-/// Does what a peer is to have its part in soon; what is wrong if it has not.
+/// Runs an exchange that the peer must complete soon; `wrong` is the error if it does not.
 pub(super) async fn timely<T>(wrong: &str, work: impl Future<Output = Result<T, PerfError>>) -> Result<T, PerfError> {
     tokio::time::timeout(PATIENCE, work).await.map_err(|_| PerfError::Unruly(wrong.to_owned()))?
 }
@@ -190,7 +190,7 @@ pub(super) async fn hear<T: DeserializeOwned>(stream: &mut RecvStream) -> Result
     decode(&text)
 }
 
-/// The message in these bytes.
+/// Decodes a message.
 fn decode<T: DeserializeOwned>(text: &[u8]) -> Result<T, PerfError> {
     serde_json::from_slice(text).map_err(|error| PerfError::Unruly(error.to_string()))
 }

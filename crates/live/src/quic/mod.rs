@@ -1,8 +1,8 @@
-//! QUIC over several paths, as the rest of this crate uses it: the only folder that names the library beneath.
+//! QUIC over several paths, as the rest of this crate uses it; only this folder names the library.
 //!
-//! The library is noq, whose behaviour is relied on beyond its documentation: when it calls a controller and with what,
-//! which packets it numbers how, when it takes new keys. Each such claim is a test in `tests/noq_contract.rs`; another
-//! version of the library is good for this crate when these tests pass.
+//! The library is noq. This crate depends on its behaviour beyond its documentation: when it calls a controller and
+//! with what, how it numbers packets, when it renews keys. Each such claim is a test in `tests/noq_contract.rs`;
+//! another version of the library is suitable when these tests pass.
 
 mod calls;
 pub mod congestion;

@@ -1,3 +1,3 @@
-//! The TLS of both ends.
+//! The TLS settings of both ends, from the library.
 
 pub use noq::crypto::rustls::{QuicClientConfig, QuicServerConfig};

@@ -1,4 +1,4 @@
-//! The agents of a plan: one in each host, which speaks for the links that leave its node.
+//! The agents of a plan: one in each host, which acts for the links that leave its node.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -20,23 +20,23 @@ use crate::sockets::Sockets;
 /// The port at which agents call each other.
 const HOP_PORT: u16 = 4434;
 
-/// Where applications call their agent.
+/// Address at which applications call their agent.
 const DOOR: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 4435);
 
-/// Between two control packets of a path there is so much time at the least.
+/// The least time between two control packets of a path.
 const GAP: Span = Span(2_000_000_000);
 
-/// Messages that wait for a neighbour, at the most.
+/// The most messages that wait for a neighbour.
 const MOST_WAITING: usize = 100_000;
 
 /// The totals of the agents of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgentsTotal {
-    /// The number of agents.
+    /// Number of agents.
     pub agents: usize,
-    /// The counts of all agents together.
+    /// Counts of all agents together.
     pub counts: Counts,
-    /// Whether no link holds anything of any session.
+    /// Whether no link holds state of a session.
     pub is_clear: bool,
 }
 
@@ -44,17 +44,17 @@ pub struct AgentsTotal {
 pub(super) struct Agents {
     handles: Vec<AgentHandle>,
     pins: BTreeMap<NodeId, Fingerprint>,
-    /// The certificate of all applications.
+    /// Certificate of all applications.
     identity: Arc<Identity>,
 }
 
-/// Whether a plan has connections that are granted rates.
+/// Whether a plan has connections with granted rates.
 pub(super) fn has_rates(plan: &Plan) -> bool {
-    plan.protocols.iter().any(|protocol| !protocol.terms().keeps_windows())
+    plan.protocols.iter().any(|protocol| !protocol.capabilities().keeps_windows())
 }
 
 impl Agents {
-    /// Starts an agent in each host, if there are connections that are granted rates; time begins at `start`.
+    /// Starts an agent in each host, if there are connections with granted rates; time begins at `start`.
     pub fn start(plan: &Plan, lab: &Lab, runtime: &Runtime, start: Instant) -> Result<Self, RunError> {
         let identity = Arc::new(Identity::made()?);
         let mut all = Self { handles: Vec::new(), pins: BTreeMap::new(), identity };
@@ -76,14 +76,14 @@ impl Agents {
             all.handles.push(agent);
             servers.push(server);
         }
-        // Now that all are there none is called in vain.
+        // All sockets exist before the first call.
         for server in servers {
             runtime.spawn(server.run());
         }
         Ok(all)
     }
 
-    /// Makes the agent of a node.
+    /// Creates the agent of a node.
     fn server(
         &self,
         plan: &Plan,
@@ -95,7 +95,7 @@ impl Agents {
         let neighbours = self.neighbours(lab, node);
         let settings = Settings {
             id: AgentId(node.0),
-            // No agent of a run comes back.
+            // Agents of a run never restart.
             epoch: 1,
             protocols: plan.protocols.clone(),
             links: links.iter().map(|&link| link_settings(plan, link)).collect(),
@@ -115,7 +115,7 @@ impl Agents {
         bound.map_err(failed)
     }
 
-    /// The neighbours of a node: the agents at which its hops end call it.
+    /// The neighbours of a node: the agents at the other ends of its hops.
     fn neighbours(&self, lab: &Lab, node: NodeId) -> Vec<Neighbour> {
         let neighbour = |(place, hop): (usize, &Hop)| {
             let (from, to) = lab.addresses_of_hop(place);
@@ -137,7 +137,7 @@ impl Agents {
         runtime: &Runtime,
         id: ConnectionId,
     ) -> Result<Option<Application>, SessionError> {
-        if plan.protocols[plan.transfers[id.index()].protocol].terms().keeps_windows() {
+        if plan.protocols[plan.transfers[id.index()].protocol].capabilities().keeps_windows() {
             return Ok(None);
         }
         let node = plan.demands.connections()[id.index()].source;
@@ -152,7 +152,7 @@ impl Agents {
         Ok(Some(application))
     }
 
-    /// What has come of all.
+    /// The totals of all agents; `None` if there are none.
     pub fn total(&self, runtime: &Runtime) -> Option<AgentsTotal> {
         if self.handles.is_empty() {
             return None;
@@ -167,7 +167,7 @@ impl Agents {
     }
 }
 
-/// What a connection asks its agent for.
+/// The request of a connection to its agent.
 pub(super) fn join(plan: &Plan, id: ConnectionId) -> Ask {
     let step = |&link: &LinkId| Step { agent: AgentId(plan.network.link(link).source.0), link: link.0 };
     let path = |links: &[LinkId]| {
@@ -182,7 +182,7 @@ pub(super) fn join(plan: &Plan, id: ConnectionId) -> Ask {
     }
 }
 
-/// The links of paths, by the nodes that they leave.
+/// The links of paths, grouped by the nodes that they leave.
 fn links_by_source(plan: &Plan) -> BTreeMap<NodeId, Vec<LinkId>> {
     let mut links: Vec<LinkId> = (0..plan.paths.len()).flat_map(|path| plan.paths.path(path).iter().copied()).collect();
     links.sort_unstable();
@@ -199,12 +199,12 @@ fn link_settings(plan: &Plan, id: LinkId) -> LinkSettings {
     LinkSettings { link: id.0, to: AgentId(link.target.0), capacity: handed_out(link.capacity) }
 }
 
-/// What of a capacity is handed out.
+/// The part of a capacity that is granted.
 fn handed_out(capacity: Rate) -> Rate {
     Rate(capacity.0 * SHARE)
 }
 
-/// Tells an agent when the capacities of its links change.
+/// Reports changes of the capacities of its links to an agent.
 fn follow_capacities(plan: &Plan, links: &[LinkId], agent: &AgentHandle, runtime: &Runtime, start: Instant) {
     for &link in links {
         let (changes, agent) = (plan.links[link.index()].changes.clone(), agent.clone());

@@ -1,11 +1,11 @@
-//! What sources know of the capacities of their paths, as in the simulator: that of the link which they send over as it is
-//! now, and of the others what it was in the beginning. In a bin of time without opportunities to send the radio waits for
-//! its turn, and has the rate of before.
+//! The capacities of paths that sources know, as in the simulator: the present capacity of the link that they send
+//! over, and the initial capacities of the other links. In a bin of time without opportunities to send, the radio waits
+//! for its turn, and the previous rate still holds.
 
 use anabranch_core::{ConnectionId, LinkId, Rate, Time};
 use anabranch_plan::Plan;
 
-/// The least capacity of a path at a time, as its source knows it; `None` in an empty bin of opportunities.
+/// Least capacity of a path at a time, as its source knows it; `None` in an empty bin of opportunities.
 pub(super) fn known(plan: &Plan, path: &[LinkId], now: Time) -> Option<Rate> {
     let built = |link: &LinkId| plan.network.link(*link).capacity;
     let (first, others) = path.split_first()?;
@@ -18,7 +18,7 @@ pub(super) fn known(plan: &Plan, path: &[LinkId], now: Time) -> Option<Rate> {
     Some(Rate(others.iter().map(|link| built(link).0).fold(present.0, f64::min)))
 }
 
-/// When the capacity of a link that a connection sends over changes next.
+/// Time of the next change of capacity of a link that a connection sends over.
 pub(super) fn next_change(plan: &Plan, connection: ConnectionId, now: Time) -> Option<Time> {
     let first = plan.paths.of(connection).filter_map(|path| path.first());
     let next = |link: &LinkId| plan.links[link.index()].changes.iter().map(|(time, _)| *time).find(|time| *time > now);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anabranch_core::{ConnectionId, Rate, Time};
 use anabranch_plan::Plan;
-use anabranch_proto::protocols::Terms;
+use anabranch_proto::protocols::Capabilities;
 use tokio::task::JoinSet;
 
 use super::capacities::{known, next_change};
@@ -23,39 +23,40 @@ use crate::quic_config::QuicConfig;
 use crate::security::Trust;
 use crate::session::{Client, Server, Session};
 
-/// Streams that data go over: each has some megabytes under way at most.
+/// Number of streams for data; each has at most some megabytes in flight.
 const STREAMS: usize = 8;
 
-/// Bytes of a packet that QUIC needs for itself, at the least and at the most: its header, the tag of its cipher, the heads
-/// of frames.
+/// Least and greatest number of bytes that QUIC needs in a packet: its header, the tag of its cipher, the heads of
+/// frames.
 const INNER: (u64, u64) = (30, 40);
 
-/// How often it is looked after a connection.
+/// Time between updates of a connection.
 const TICK: Duration = Duration::from_millis(20);
 
-/// How often a connection that is granted rates is looked after: others may have been granted what it is to give up.
+/// Time between updates of a connection with granted rates, since capacity that it must release may be granted to
+/// others already.
 const RATES_TICK: Duration = Duration::from_millis(5);
 
 /// A time that has not come.
 const UNSET: u64 = u64::MAX;
 
-/// What came of a connection.
+/// The totals of a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConnectionTotal {
-    /// When all was there, or it was told to stop; infinite if it came to neither.
+    /// Time in seconds when all data had arrived or the connection was stopped; infinite otherwise.
     pub finished_s: f64,
-    /// Bytes of data that came, without any headers.
+    /// Bytes of data that arrived, without any headers.
     pub data_bytes: u64,
 }
 
-/// What is known of a connection from outside its task.
+/// State of a connection that is visible outside of its task.
 pub(super) struct Status {
     start: Time,
     session: OnceLock<Session>,
-    /// When all was there, or it was told to stop.
+    /// Time when all data had arrived or the connection was stopped.
     finished: AtomicU64,
     failure: Mutex<Option<String>>,
-    /// Bytes of data that came.
+    /// Bytes of data that arrived.
     data: AtomicU64,
 }
 
@@ -65,12 +66,12 @@ impl Status {
         Self { start, session, finished: AtomicU64::new(UNSET), failure, data: AtomicU64::new(0) }
     }
 
-    /// Why it ended before its time.
+    /// The reason why the connection failed; `None` if it did not.
     pub fn failure(&self) -> Option<String> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What its paths are at; nothing where it is not there.
+    /// The state of each path; empty while the connection does not exist.
     pub fn states(&self, time: Time) -> Vec<Option<PathState>> {
         let is_there = self.start <= time && self.finished.load(Ordering::Relaxed) == UNSET;
         self.session.get().filter(|_| is_there).map(Session::states).unwrap_or_default()
@@ -83,31 +84,31 @@ impl Status {
     }
 }
 
-/// All that the task of a connection needs.
+/// All inputs of a connection's task.
 pub(super) struct Course {
     pub plan: Arc<Plan>,
     pub id: ConnectionId,
-    /// When the run began.
+    /// Beginning of the run.
     pub start: Instant,
     pub client: Client,
     pub server: Server,
-    /// The addresses of each path.
+    /// Addresses of each path.
     pub ends: Vec<(IpAddr, IpAddr)>,
     pub trust: Trust,
     pub group: Arc<Group>,
-    /// The application that asks for its rates; `None` if it keeps windows.
+    /// Application that asks for rates; `None` if the connection keeps windows.
     pub application: Option<Arc<Application>>,
     pub quic_config: QuicConfig,
-    /// The size of packets, all headers included.
+    /// Size of packets, all headers included.
     pub packet: u64,
     pub status: Arc<Status>,
-    /// What it sends on, if it does.
+    /// Relay whose data the connection sends, if it begins at one.
     pub source: Option<Arc<RelayEnd>>,
-    /// What sends on what comes over it, if that is sent on.
+    /// Inlet of the relay at which the connection ends, if it does.
     pub sink: Option<Arc<Inlet>>,
 }
 
-/// The data of a packet of this size, at the least.
+/// Least number of data bytes in a packet of this size.
 pub(super) fn data_of(packet: u64) -> u64 {
     packet - OUTER - INNER.1
 }
@@ -147,7 +148,7 @@ impl Course {
         tokio::time::sleep_until((self.start + Duration::from_secs_f64(time.seconds())).into()).await;
     }
 
-    /// Connects, and sends until all has come.
+    /// Connects, and sends until all data have arrived.
     async fn run(&self) -> Result<(), String> {
         let rates = self.application.clone().map(|application| Rates::ask(application, &self.plan, self.id));
         let now = self.plan.demands.connections()[self.id.index()].start;
@@ -167,7 +168,7 @@ impl Course {
         let (mine, mut theirs) = tokio::try_join!(async { connect.await.map_err(said) }, accept)?;
         match &self.sink {
             Some(inlet) => theirs.guide(inlet.guidance()),
-            None if self.terms().is_scalable() => theirs.tell_marks(),
+            None if self.capabilities().is_scalable() => theirs.tell_marks(),
             None => {}
         }
         let mine = self.status.session.get_or_init(|| mine);
@@ -179,7 +180,7 @@ impl Course {
         }
     }
 
-    /// Sends what it has, or what comes over others.
+    /// Sends the data of the source or of a relay.
     async fn send(&self, mine: &Session, tokens: &Arc<TokenBucket>) -> Result<(), String> {
         let Some(relay) = &self.source else { return send(mine, tokens).await };
         let mut streams = JoinSet::new();
@@ -194,7 +195,7 @@ impl Course {
         all_of(streams).await
     }
 
-    /// Guides the sender, if what comes is sent on, for ever.
+    /// Guides the sender for a relay, if the connection ends at one; does not return.
     async fn guide(&self, theirs: &Session) -> Result<(), String> {
         match &self.sink {
             Some(inlet) => inlet.guide(theirs.connection(), STREAMS).await,
@@ -202,16 +203,16 @@ impl Course {
         }
     }
 
-    /// The data of a packet, at the least.
+    /// Least number of data bytes in a packet.
     fn packet_data(&self) -> u64 {
         data_of(self.packet)
     }
 
-    fn terms(&self) -> &Terms {
-        self.plan.protocols[self.plan.transfers[self.id.index()].protocol].terms()
+    fn capabilities(&self) -> &Capabilities {
+        self.plan.protocols[self.plan.transfers[self.id.index()].protocol].capabilities()
     }
 
-    /// The share of each packet that is data: amounts and demands are of packets, as in the simulator.
+    /// Share of data in each packet: amounts and demands count whole packets, as in the simulator.
     fn data_share(&self) -> f64 {
         (self.packet - OUTER - INNER.0) as f64 / self.packet as f64
     }
@@ -224,7 +225,7 @@ impl Course {
         tokens
     }
 
-    /// What it can use at a time.
+    /// Demand at a time.
     fn demand(&self, now: Time) -> Rate {
         let mut changes =
             self.plan.demand_changes.iter().filter(|change| change.connection == self.id && change.time <= now);
@@ -232,7 +233,7 @@ impl Course {
         changes.next_back().map(|change| change.demand).or(first).unwrap_or(Rate(f64::INFINITY))
     }
 
-    /// Counts what comes, until all has.
+    /// Counts data that arrive, until all have.
     async fn receive(&self, theirs: &Session) -> Result<(), String> {
         let mut streams = JoinSet::new();
         for _ in 0..STREAMS {
@@ -253,10 +254,10 @@ impl Course {
         all_of(streams).await
     }
 
-    /// Opens and closes paths and changes the demand at their times, and tells the control which paths share links, and
-    /// what they can carry.
+    /// Opens and closes paths and changes the demand at their times, and reports groups and capacities of paths to the
+    /// control.
     async fn look_after(&self, mine: &Session, tokens: &TokenBucket, rates: Option<&Rates>) -> Result<(), String> {
-        let terms = self.terms();
+        let capabilities = self.capabilities();
         let mut changes = changes(&self.plan, self.id);
         let mut open = Vec::new();
         loop {
@@ -277,17 +278,17 @@ impl Course {
                 (0..self.ends.len()).for_each(|path| mine.want(path, usable(path)));
             }
             let present: Vec<bool> = mine.paths().iter().map(|path| path.is_open).collect();
-            if terms.hears_groups() && present != open {
+            if capabilities.hears_groups() && present != open {
                 self.regroup(mine, &present);
                 open = present;
             }
-            if terms.hears_capacities && terms.keeps_windows() {
+            if capabilities.hears_capacities && capabilities.keeps_windows() {
                 let links = self.plan.paths.of(self.id);
                 mine.set_capacities(links.map(|links| known(&self.plan, links, now)));
             }
             let tick = if rates.is_some() { RATES_TICK } else { TICK };
             let tick = Time(now.0 + (tick.as_nanos() * 1000) as u64);
-            let change = next_change(&self.plan, self.id, now).filter(|_| terms.hears_capacities);
+            let change = next_change(&self.plan, self.id, now).filter(|_| capabilities.hears_capacities);
             self.until(change.map_or(tick, |change| change.min(tick))).await;
         }
     }
@@ -299,7 +300,7 @@ impl Course {
     }
 }
 
-/// Sends all that there is to send.
+/// Sends all data of the source.
 async fn send(mine: &Session, tokens: &Arc<TokenBucket>) -> Result<(), String> {
     static ZEROS: [u8; PIECE] = [0; PIECE];
     let mut streams = JoinSet::new();
@@ -326,7 +327,7 @@ async fn all_of(mut tasks: JoinSet<Result<(), String>>) -> Result<(), String> {
     Ok(())
 }
 
-/// An error with all that is known of it.
+/// The text of an error with all its causes.
 fn said(error: impl std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! How late the ends of connections do what is due, since this machine has other things to do.
+//! The lateness of connection ends, caused by other work of this machine.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,16 +7,16 @@ use anabranch_core::Span;
 use anabranch_emulator::{most_late, punctual};
 use tokio::runtime::Runtime;
 
-/// How often it is tried.
+/// Time between tests.
 const EVERY: Duration = Duration::from_millis(5);
 
-/// Timers of tokio are late by up to this; it counts as nothing.
+/// Lateness of tokio's timers that does not count.
 const GRAIN: Duration = Duration::from_millis(2);
 
-/// The hundredths of the run over which the lateness is taken.
+/// The percentile of lateness that is reported.
 const COUNTED: usize = 99;
 
-/// A task among those of the ends, which writes down how late it is woken.
+/// A task among those of the connection ends, which records how late it is woken.
 pub(super) struct Probe(Arc<Mutex<Vec<Duration>>>);
 
 impl Probe {
@@ -35,7 +35,7 @@ impl Probe {
         Self(all)
     }
 
-    /// How late 99 of 100 wakings were at most, and why that makes a run invalid, if it does.
+    /// The 99th percentile of lateness, and the reason why it makes a run invalid, if it does.
     pub fn finish(self, least_round_trip: Span) -> (Span, Option<String>) {
         let mut all = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         all.sort_unstable();
@@ -45,7 +45,7 @@ impl Probe {
     }
 }
 
-/// A waking with those that were due until it came: each counts for a part of the run.
+/// A late waking with the wakings that were due until it came, so that each stands for an equal part of the run.
 fn wakings(late: Duration) -> impl Iterator<Item = Duration> {
     let missed = late.as_nanos() / EVERY.as_nanos();
     std::iter::repeat_n(late, 1 + missed as usize)

@@ -1,8 +1,9 @@
-//! A plan run with real packets: the links of the emulator, and a connection of multipath QUIC for each of the plan's.
+//! Runs of plans with real packets: over the links of the emulator, with a connection of multipath QUIC for each
+//! connection of the plan.
 //!
-//! Sources and targets are hosts of a [`Lab`]; each connection goes from one to the other over the addresses of its paths,
-//! under its own protocol with its parameters. What is delivered is counted where packets come off the links, headers and
-//! all, as the simulator counts packets. Where a plan asks for what cannot be, nothing begins, and all reasons are told.
+//! Sources and targets are hosts of a [`Lab`]. Each connection uses the addresses of its paths, under its own protocol
+//! with its parameters. Deliveries are counted where packets leave the links, headers included, as the simulator counts
+//! packets. A plan with unsupported parts does not start, and all reasons are reported.
 
 mod agents;
 mod capacities;
@@ -46,61 +47,61 @@ use crate::sockets::{Local, Sockets};
 /// Bytes of the headers of IPv4 and UDP.
 const OUTER: u64 = 28;
 
-/// The least payload of UDP that QUIC goes by.
+/// The least payload of UDP that QUIC permits.
 const LEAST_PAYLOAD: u64 = 1200;
 
-/// The largest packets that are sent.
+/// The largest packets.
 const MOST_PACKET: u64 = 1500;
 
 /// The port of every target.
 const PORT: u16 = 4433;
 
-/// How often it is asked whether the run is to go on.
+/// Time between questions whether the run is to continue.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long tasks may take to end.
+/// The longest wait for tasks to end.
 const LEAVING: Duration = Duration::from_secs(1);
 
-/// How much longer than a run a path may be silent: it is not given up, as in the simulator.
+/// Time beyond the run for which a path may be silent: it is not given up, as in the simulator.
 const BEYOND: Duration = Duration::from_mins(1);
 
-/// Why there is no run, or no more.
+/// The reason why a run did not start or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The plan asks for what cannot be.
+    /// The plan has parts that are not supported.
     #[error("it cannot be run live: {}", .0.join("; "))]
     Refused(Vec<String>),
-    /// There is no emulator.
+    /// The emulator cannot start.
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// There are no threads.
+    /// Threads cannot start.
     #[error("no threads to run on: {0}")]
     NoThreads(#[from] io::Error),
-    /// A connection cannot begin.
+    /// A connection cannot start.
     #[error("connection `{name}` cannot begin: {reason}")]
     NoConnection {
-        /// Which.
+        /// Name of the connection.
         name: String,
-        /// Why.
+        /// Reason of the failure.
         reason: Box<SessionError>,
     },
-    /// An agent cannot begin.
+    /// An agent cannot start.
     #[error("the agent of node `{node}` cannot begin: {reason}")]
     NoAgent {
-        /// Where.
+        /// Name of the agent's node.
         node: String,
-        /// Why.
+        /// Reason of the failure.
         reason: Box<SessionError>,
     },
-    /// A connection ended before its time.
+    /// A connection ended early.
     #[error("connection `{name}` failed: {reason}")]
     Failed {
-        /// Which.
+        /// Name of the connection.
         name: String,
-        /// Why.
+        /// Reason of the failure.
         reason: String,
     },
-    /// The emulator ended before its time.
+    /// The emulator ended early.
     #[error("the emulator ended before the run")]
     Ended,
 }
@@ -111,24 +112,24 @@ impl From<SecurityError> for RunError {
     }
 }
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// Since its beginning.
+    /// Time since the beginning, in seconds.
     pub time_s: f64,
-    /// Packets that entered a link.
+    /// Number of packets that entered a link.
     pub packets: u64,
 }
 
-/// The size of a connection's packets on links: that of the plan, if QUIC can.
+/// Size of a connection's packets on links: the planned size, or the nearest that QUIC supports.
 pub fn packet_size(planned: u64) -> u64 {
     planned.clamp(LEAST_PAYLOAD + OUTER, MOST_PACKET)
 }
 
-/// Runs a plan from its beginning to its end, or until `watch` says no: it is asked some times a second.
+/// Runs a plan to its end, or until `watch` returns false; it is called some times a second.
 ///
 /// # Errors
-/// If the plan asks for what cannot be, the kernel refuses, or a connection fails.
+/// If the plan has unsupported parts, the kernel refuses, or a connection fails.
 pub fn run(plan: &Plan, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Outcome, RunError> {
     let reasons = unsupported(plan);
     if !reasons.is_empty() {
@@ -151,14 +152,14 @@ pub fn run(plan: &Plan, watch: &mut dyn FnMut(Progress) -> bool) -> Result<Outco
     let total = agents.total(&runtime);
     let mut report = lab.finish();
     report.faults.extend(fault);
-    // The sockets close with their tasks, and with the last of them the kernel removes the hosts.
+    // Sockets close with their tasks, and with the last of them the kernel removes the hosts.
     runtime.shutdown_timeout(LEAVING);
     let (recorder, is_whole, ends) = come?;
     Ok(recorder.finish(is_whole, ends, (report, late), total))
 }
 
-/// The threads of all ends. They go before ordinary ones, and leave a processor to these; what the kernel makes of that,
-/// the lateness says.
+/// The threads of all connection ends. They have priority over ordinary threads, and leave one processor to these; the
+/// lateness shows the effect.
 fn runtime() -> io::Result<Runtime> {
     let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     Builder::new_multi_thread()
@@ -168,7 +169,7 @@ fn runtime() -> io::Result<Runtime> {
         .build()
 }
 
-/// What is known of connections and relays from outside their tasks.
+/// State of connections and relays that is visible outside of their tasks.
 struct Begun {
     statuses: Vec<Arc<Status>>,
     relays: Vec<Arc<RelayEnd>>,
@@ -211,7 +212,7 @@ fn begin(
     Ok(Begun { statuses, relays })
 }
 
-/// Joins loops at relays: what may come over those before is what there is room for.
+/// Joins loops at relays: the loops before may send as much as there is room for.
 fn join(plan: &Plan, courses: &mut [Course]) -> Vec<Arc<RelayEnd>> {
     let join = |relay: &anabranch_plan::Relay| {
         let next = &mut courses[relay.connection.index()];
@@ -228,7 +229,7 @@ fn join(plan: &Plan, courses: &mut [Course]) -> Vec<Arc<RelayEnd>> {
     plan.relays.iter().map(join).collect()
 }
 
-/// All that the task of a connection needs: sockets in both hosts among it.
+/// All inputs of a connection's task, including sockets in both hosts.
 fn course(
     plan: &Arc<Plan>,
     lab: &Lab,
@@ -284,7 +285,7 @@ fn course(
     })
 }
 
-/// Makes an endpoint in a host.
+/// Creates an endpoint in a host.
 fn bind<T: Send + 'static>(
     host: &Host,
     runtime: &Runtime,
@@ -295,7 +296,7 @@ fn bind<T: Send + 'static>(
     host.run(move || handle.block_on(async move { make(Sockets::bind(&locals).await?) }))
 }
 
-/// Takes samples until the end; false if it came early since `watch` said so.
+/// Takes samples until the end; false if `watch` ended the run early.
 fn follow(
     plan: &Plan,
     samples: &Receiver<Sample>,

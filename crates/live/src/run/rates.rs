@@ -1,4 +1,4 @@
-//! The rates of a connection that is granted them.
+//! The granted rates of a connection.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,7 +11,7 @@ use super::agents::join;
 use crate::agents::{Application, FLOOR, LEASE, Lease, Request};
 use crate::session::Session;
 
-/// The rates of a connection. When they are dropped it leaves.
+/// The rates of a connection, which leaves its agent when they are dropped.
 pub(super) struct Rates {
     lease: Arc<Lease>,
     demand: watch::Sender<Rate>,
@@ -19,7 +19,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    /// Asks for those of a connection.
+    /// Asks the agent for the rates of a connection.
     pub fn ask(application: Arc<Application>, plan: &Plan, id: ConnectionId) -> Self {
         let lease = Arc::new(Lease::new(plan.paths.of(id).count(), LEASE));
         let first = plan.demands.connections()[id.index()].demand.unwrap_or(Rate(f64::INFINITY));
@@ -31,10 +31,11 @@ impl Rates {
         Self { lease, demand, _leave: leave }
     }
 
-    /// Puts the rates that are good now in force, of which this share is payload of UDP; tells what the connection can use.
+    /// Applies the rates that are valid now, of which the share `payload` is payload of UDP, and reports the demand to
+    /// the agent.
     ///
     /// # Errors
-    /// If there will be no rates.
+    /// If the agent refuses the session.
     pub fn apply(&self, session: &Session, demand: Rate, payload: f64) -> Result<(), String> {
         self.demand.send_if_modified(|known| std::mem::replace(known, demand) != demand);
         if let Some(reason) = self.lease.refusal() {

@@ -1,4 +1,4 @@
-//! What is written down during a live run, and what is left of it.
+//! The records of a live run, and its outcome.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use super::connection::{ConnectionTotal, Status};
 use super::relay::RelayTotal;
 use super::{OUTER, packet_size};
 
-/// How often progress is told in a run of which nothing is recorded.
+/// Number of progress reports in a run without samples.
 const STEPS: u64 = 100;
 
-/// What the ends of connections have to say at the end.
+/// Results of the connection ends at the end of a run.
 pub(super) struct Ends {
     pub connections: Vec<ConnectionTotal>,
     pub relays: Vec<RelayTotal>,
 }
 
-/// What came of a subflow.
+/// The totals of a subflow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubflowTotal {
-    /// The number of its connection.
+    /// Number of the subflow's connection.
     pub connection: u32,
     /// Counts over the whole run.
     pub count: PathCount,
@@ -31,27 +31,27 @@ pub struct SubflowTotal {
     pub delivered_warm: u64,
 }
 
-/// What came of a link of the network.
+/// The totals of a link of the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkTotal {
-    /// Bytes that it sent.
+    /// Bytes that the link sent.
     pub sent: u64,
-    /// Packets for which there was no room, or that were lost on the way.
+    /// Packets for which the queue had no room, or that were lost on the way.
     pub dropped: u64,
     /// The most packets that waited.
     pub most_packets: u32,
-    /// Bytes that it sent after the warm-up.
+    /// Bytes that the link sent after the warm-up.
     pub sent_warm: u64,
 }
 
-/// What is left of a live run.
+/// The outcome of a live run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Whether it came to its end.
+    /// Whether the run is complete.
     pub is_whole: bool,
-    /// How far it came.
+    /// Time that the run reached.
     pub reached: Time,
-    /// Packets that entered a link.
+    /// Number of packets that entered a link.
     pub hops: u64,
     /// The totals of each connection.
     pub connections: Vec<ConnectionTotal>,
@@ -61,17 +61,17 @@ pub struct Outcome {
     pub links: Vec<LinkTotal>,
     /// The totals of each loop that ends at a relay.
     pub relays: Vec<RelayTotal>,
-    /// What was sampled.
+    /// Samples of the recorded quantities.
     pub samples: Samples,
-    /// How punctual all was.
+    /// Report of the emulator on its lateness.
     pub report: Report,
-    /// How late the ends of connections were at most for 99 hundredths of the run.
+    /// The 99th percentile of the lateness of connection ends.
     pub ends_late: Span,
-    /// What came of the agents that speak for links; `None` if there are none.
+    /// Totals of the agents of links; `None` if there are none.
     pub agents: Option<AgentsTotal>,
 }
 
-/// When samples are taken: as the plan says, at the end of the warm-up and at the end of the run.
+/// Times of the samples: as in the plan, at the end of the warm-up and at the end of the run.
 pub(super) fn instants(plan: &Plan) -> Vec<Time> {
     let (end, period) = (plan.run.duration.0, period(plan).max(1));
     let mut all: Vec<u64> = (1..=end / period).map(|count| count * period).collect();
@@ -90,10 +90,10 @@ fn has_samples(plan: &Plan) -> bool {
     record.connections || record.subflows || record.windows || record.links
 }
 
-/// Writes down how things are at samples.
+/// The recorder of samples.
 pub(super) struct Recorder<'p> {
     plan: &'p Plan,
-    /// For each path its connection.
+    /// Connection of each path.
     connection: Vec<u32>,
     has_changes: bool,
     samples: Samples,
@@ -121,7 +121,7 @@ impl<'p> Recorder<'p> {
         }
     }
 
-    /// Takes a sample.
+    /// Records a sample.
     pub fn on_sample(&mut self, sample: &Sample, all: &[Arc<Status>]) {
         if sample.time.0 == self.plan.run.warm_up.0 {
             self.warm = Some(sample.clone());
@@ -140,7 +140,7 @@ impl<'p> Recorder<'p> {
         self.last_time = sample.time.0;
     }
 
-    /// Takes windows and what belongs to them; gives what each subflow may send.
+    /// Records windows and related quantities; returns the rate that each subflow may send at.
     fn sample_windows(&mut self, time: Time, all: &[Arc<Status>]) -> Vec<f64> {
         let mut granted = Vec::with_capacity(self.connection.len());
         for (c, status) in all.iter().enumerate() {
@@ -149,7 +149,7 @@ impl<'p> Recorder<'p> {
             for path in 0..self.plan.paths.of(ConnectionId::new(c)).count() {
                 let state = states.get(path).copied().flatten();
                 let known = state.filter(|state| state.rtt > 0.0);
-                // Paces are of payload.
+                // Paces count payload.
                 let whole = packet / (packet - OUTER as f64);
                 let pace = state.and_then(|state| state.pace).map_or(f64::NAN, |pace| pace.0 * whole);
                 let rate = known.map_or(0.0, |state| 8.0 * packet * state.window / state.rtt);
@@ -207,7 +207,7 @@ impl<'p> Recorder<'p> {
         }
     }
 
-    /// What is left of the run.
+    /// Creates the outcome of the run.
     pub fn finish(
         self,
         is_whole: bool,
@@ -247,7 +247,7 @@ impl<'p> Recorder<'p> {
     }
 }
 
-/// The links of the network, those in use as a sample has them.
+/// The links of the network, with their states in a sample if they are in use.
 fn by_link(count: usize, sample: &Sample) -> Vec<Option<&LinkState>> {
     let mut all = vec![None; count];
     sample.links.iter().for_each(|state| all[state.link.index()] = Some(state));

@@ -1,10 +1,10 @@
-//! A relay of a live run: where loops end and the next begins, in one host.
+//! A relay of a live run, which ends loops and begins the next one, in one host.
 //!
-//! What comes over the loops before waits here until the next takes it, in turns by weight. A loop before may send as much
-//! as there is room for: its receive window is the room, so QUIC's own flow control holds it back, and of each no more than
-//! `buffer` bytes wait or are under way, whatever it does. What the next loop has taken it keeps until it is acknowledged:
-//! twice its windows at most, or so many packets. Loops before hear some hundred times a second what the next sends at,
-//! and packets of theirs are marked where they arrive.
+//! Data of the loops before wait here until the next loop takes them, in turns by weight. A loop before may send as
+//! much as there is room for. Its receive window is the room, so QUIC's flow control limits it: at most `buffer` bytes
+//! of each loop wait or are in flight, whatever it does. Data that the next loop has taken are kept until they are
+//! acknowledged: at most twice its windows, or some packets. Loops before receive the rate of the next loop some
+//! hundred times a second, and their packets are marked where they arrive.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,42 +20,42 @@ use crate::control::Group;
 use crate::feedback::Guidance;
 use crate::quic::{Connection, ReadError, RecvStream, SendStream, VarInt, WriteError};
 
-/// How often it is looked how much room there is, and how fast the next loop sends.
+/// Time between updates of the room and of the next loop's rate.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// The part of the room that is read from a stream at a time: reading makes room, until that is taken back.
+/// Part of the room that is read from a stream at a time; reading opens the window until it is corrected.
 const PARTS: u64 = 64;
 
-/// A change of the room is told if it is more than such a part of all.
+/// A change of the room is reported if it exceeds one part in this many.
 const WORTH: u64 = 32;
 
-/// Bytes that are read from a stream at a time, at the most.
+/// The most bytes that are read from a stream at a time.
 const MOST_READ: u64 = 1 << 13;
 
-/// The most that waited at a relay, of what came over a loop.
+/// The greatest backlog of a relay for one of the loops before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RelayTotal {
     /// The loop before.
     pub input: ConnectionId,
-    /// The next.
+    /// The next loop.
     pub connection: ConnectionId,
     /// Bytes that may wait.
     pub buffer: u64,
-    /// The most that did.
+    /// The most bytes that waited.
     pub most_waiting: u64,
 }
 
-/// A relay, before the connection that goes on from it.
+/// A relay, before the connection that sends its data on.
 pub(super) struct RelayEnd {
     plan: anabranch_plan::Relay,
-    /// The control of the next loop.
+    /// Control of the next loop.
     next: Arc<Group>,
     held: Mutex<Held>,
-    /// Something has come, or all has.
+    /// Signal that data have arrived, or that an input has ended.
     change: Notify,
 }
 
-/// What is at a relay.
+/// Data at a relay.
 struct Held {
     relay: Relay,
     inputs: Vec<Input>,
@@ -69,7 +69,7 @@ struct Input {
 }
 
 impl RelayEnd {
-    /// An empty relay, before a loop whose packets have this number of bytes of data.
+    /// Creates an empty relay, before a loop whose packets have this number of data bytes.
     pub fn new(plan: &anabranch_plan::Relay, packet: u64, next: Arc<Group>) -> Self {
         let settings: Vec<_> = plan.inputs.iter().map(|(_, settings)| *settings).collect();
         let relay = Relay::new(plan.buffer.0, packet as u32, &settings);
@@ -77,7 +77,7 @@ impl RelayEnd {
         Self { plan: plan.clone(), next, held: Mutex::new(Held { relay, inputs }), change: Notify::new() }
     }
 
-    /// The most bytes that waited of each input.
+    /// The greatest backlog of each input.
     pub fn totals(&self) -> Vec<RelayTotal> {
         let held = self.lock();
         let total = |(&(input, _), own): (&(ConnectionId, _), &Input)| RelayTotal {
@@ -102,20 +102,20 @@ impl RelayEnd {
         self.change.notify_one();
     }
 
-    /// No more comes of an input.
+    /// Records that no more data of an input arrive.
     pub fn end(&self, input: usize) {
         self.lock().inputs[input].is_over = true;
         self.change.notify_one();
     }
 
-    /// The next packet for the next loop, in pieces; `None` when all inputs are over and nothing waits.
+    /// The next packet for the next loop, in pieces; `None` when all inputs have ended and nothing waits.
     async fn take(&self, most: u32) -> Option<Vec<Bytes>> {
         loop {
             let change = self.change.notified();
             {
                 let held = &mut *self.lock();
                 if let Some((input, bytes)) = held.relay.take(most) {
-                    // Others wait for what may be left.
+                    // Other tasks wait for the rest.
                     self.change.notify_one();
                     return Some(cut(&mut held.inputs[input].waiting, bytes as usize));
                 }
@@ -128,7 +128,7 @@ impl RelayEnd {
         }
     }
 
-    /// Sends over a stream of the next loop what it takes, packet by packet, until all is sent.
+    /// Sends data over a stream of the next loop, packet by packet, until all are sent.
     pub async fn send(&self, stream: &mut SendStream, most: u32) -> Result<(), WriteError> {
         while let Some(pieces) = self.take(most).await {
             for piece in pieces {
@@ -138,7 +138,7 @@ impl RelayEnd {
         Ok(())
     }
 
-    /// What is told to an input, and done to it, now.
+    /// Updates the guidance of an input: rate of the next loop, and share of packets to mark.
     fn guide(&self, input: usize, guidance: &Guidance) {
         let onward = self.next.onward_bps(self.plan.told);
         let held = &mut *self.lock();
@@ -151,28 +151,28 @@ impl RelayEnd {
     }
 }
 
-/// Takes what comes over a loop that ends at a relay, and says how much more may come.
+/// The entrance of a relay for one loop: it receives data, and controls how much more may come.
 pub(super) struct Inlet {
     relay: Arc<RelayEnd>,
     input: usize,
     guidance: Arc<Guidance>,
-    /// The receive window when nothing waits, and as it is now.
+    /// Receive window with an empty queue, and its present value.
     most: u64,
     window: Mutex<u64>,
 }
 
 impl Inlet {
-    /// The inlet for an input of a relay, of which this number of bytes may wait or be under way.
+    /// Creates the inlet for an input of a relay, of which this number of bytes may wait or be in flight.
     pub fn new(relay: Arc<RelayEnd>, input: usize, room: u64) -> Self {
         Self { relay, input, guidance: Arc::default(), most: room, window: Mutex::new(room) }
     }
 
-    /// What the loop before is to be told.
+    /// The guidance of the loop before.
     pub fn guidance(&self) -> Arc<Guidance> {
         self.guidance.clone()
     }
 
-    /// No more comes.
+    /// Records that no more data arrive.
     pub fn end(&self) {
         self.relay.end(self.input);
     }
@@ -182,7 +182,7 @@ impl Inlet {
         (self.most / PARTS).clamp(1, MOST_READ)
     }
 
-    /// Reads a stream to its end; and counts what comes.
+    /// Reads a stream to its end, and counts its data.
     pub async fn read(
         &self,
         connection: &Connection,
@@ -191,7 +191,7 @@ impl Inlet {
     ) -> Result<(), ReadError> {
         while let Some(bytes) = stream.read_chunk(self.piece() as usize).await? {
             count.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-            // What is read makes room by itself: that is taken back, for it waits here now.
+            // Reading opens the window by itself; it is closed again, since the data wait here now.
             let window = &mut *self.lock();
             *window = window.saturating_sub(bytes.len() as u64);
             self.relay.bring(self.input, bytes);
@@ -200,16 +200,16 @@ impl Inlet {
         Ok(())
     }
 
-    /// Tells the loop before how fast the next sends and how much room there is, for ever.
+    /// Reports the rate of the next loop and the room to the loop before; does not return.
     pub async fn guide(&self, connection: &Connection, streams: usize) -> Result<(), String> {
         loop {
             self.relay.guide(self.input, &self.guidance);
             {
                 let window = &mut *self.lock();
-                // What was read is taken back a moment later, on each stream a piece at a time.
+                // Reading opens the window for a moment, by one piece on each stream.
                 let most = self.most.saturating_sub(self.piece() * streams as u64);
                 let room = most.saturating_sub(self.relay.waiting(self.input));
-                // It is told when it is worth a frame.
+                // The room is reported when the change is worth a frame.
                 if room.abs_diff(*window) > self.most / WORTH {
                     *window = room;
                     set(connection, room);
@@ -228,7 +228,7 @@ fn set(connection: &Connection, window: u64) {
     connection.set_receive_window(VarInt::from_u64(window).unwrap_or(VarInt::MAX));
 }
 
-/// A number of bytes from the front of what waits.
+/// Removes a number of bytes from the front of the waiting data.
 fn cut(waiting: &mut VecDeque<Bytes>, bytes: usize) -> Vec<Bytes> {
     let (mut pieces, mut left) = (Vec::new(), bytes);
     while left > 0 {

@@ -1,4 +1,4 @@
-//! A token bucket for the data of a source: no more than its amount, and no faster than its demand.
+//! A token bucket for the data of a source, which enforces its amount and its demand.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -7,20 +7,20 @@ use anabranch_core::Rate;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep};
 
-/// Bytes given out at a time, at the most.
+/// The most bytes that are granted at a time.
 pub(super) const PIECE: usize = 1 << 16;
 
-/// Slow sources are given the bytes of this time at once.
+/// Time whose bytes are granted to slow sources at once.
 const TICK: Duration = Duration::from_millis(5);
 
-/// How long a change of the rate may go unseen.
+/// The longest delay until a change of the rate takes effect.
 const LONGEST: Duration = Duration::from_millis(50);
 
-/// The data of a source, given out to its streams.
+/// The data of a source, granted to its streams.
 pub(super) struct TokenBucket {
-    /// In bytes a second, as bits of a float.
+    /// Rate in bytes a second, as the bits of a float.
     rate: AtomicU64,
-    /// The data of a packet: they are given out by packets, but for the last.
+    /// Data bytes of a packet: data are granted in whole packets, except the last.
     packet: f64,
     state: Mutex<State>,
 }
@@ -32,18 +32,18 @@ struct State {
 }
 
 impl TokenBucket {
-    /// A bucket for an amount of bytes, given out by packets of this size.
+    /// Creates a bucket for an amount of bytes, granted in packets of this size.
     pub fn new(amount: Option<u64>, packet: u64) -> Self {
         let state = State { left: amount.unwrap_or(u64::MAX), level: 0.0, at: Instant::now() };
         Self { rate: AtomicU64::new(f64::INFINITY.to_bits()), packet: packet as f64, state: Mutex::new(state) }
     }
 
-    /// What the source can use from now on.
+    /// Sets the demand of the source.
     pub fn set(&self, rate: Rate) {
         self.rate.store((rate.0 / 8.0).to_bits(), Ordering::Relaxed);
     }
 
-    /// The next bytes to send, once they are there; 0 when all are given out.
+    /// Waits for the next bytes to send, and returns their number; 0 when all are granted.
     pub async fn take(&self) -> usize {
         let mut state = self.state.lock().await;
         loop {
@@ -53,7 +53,7 @@ impl TokenBucket {
             let wanted = usual.min(state.left as f64);
             let now = Instant::now();
             let come = rate * (now - state.at).as_secs_f64();
-            // What a source did not send when it could is not sent later.
+            // Data that a source could have sent before are not sent later in addition.
             state.level = if rate.is_finite() { (state.level + come).min(2.0 * usual) } else { usual };
             state.at = now;
             if state.level >= wanted {

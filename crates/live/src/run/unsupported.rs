@@ -1,4 +1,4 @@
-//! What of a plan cannot be run live.
+//! Parts of plans that live runs do not support.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use anabranch_proto::Protocol;
 
 use crate::control::{MOST_PATHS, Unsuited, check};
 
-/// Why a plan cannot be run live, all reasons of it; none if it can.
+/// All reasons why a plan cannot be run live; empty if it can.
 pub fn unsupported(plan: &Plan) -> Vec<String> {
     let mut reasons: Vec<String> =
         plan.protocols.iter().filter(|protocol| !serves(protocol)).filter_map(refusal).collect();
@@ -44,7 +44,7 @@ pub fn unsupported(plan: &Plan) -> Vec<String> {
     reasons
 }
 
-/// Why a protocol cannot serve that agents do not carry.
+/// The reason why agents do not support a protocol; `None` if they do.
 fn refusal(protocol: &Protocol) -> Option<String> {
     let title = protocol.title();
     match check(protocol).err()? {
@@ -56,7 +56,7 @@ fn refusal(protocol: &Protocol) -> Option<String> {
     }
 }
 
-/// When the paths of a connection open or close, after it has begun; in the order of time.
+/// Times at which paths of a connection open or close, after it has begun, in order.
 pub(super) fn changes(plan: &Plan, id: ConnectionId) -> BTreeSet<Time> {
     let mut times = BTreeSet::new();
     for (path, links) in plan.paths.of(id).enumerate() {
@@ -67,7 +67,7 @@ pub(super) fn changes(plan: &Plan, id: ConnectionId) -> BTreeSet<Time> {
     times
 }
 
-/// The first time at which a connection is there and may use none of its paths.
+/// The first time at which a connection exists and may use none of its paths.
 fn without_paths(plan: &Plan, id: ConnectionId) -> Option<Time> {
     let connection = &plan.demands.connections()[id.index()];
     let end = connection.stop.unwrap_or(Time(plan.run.duration.0)).min(Time(plan.run.duration.0));

@@ -1,4 +1,5 @@
-//! What is shared: the files of a directory, opened so that no name and no link leads out of it, or one; and their digests.
+//! Shared files: those of a directory, opened so that no name and no link leads out of it, or a single file; with their
+//! digests.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,31 +16,31 @@ use thiserror::Error;
 /// The most bytes of digests that are kept for later fetchers.
 const MOST_KEPT: usize = 64 << 20;
 
-/// A directory that is shared, read-only, or one file of it.
+/// A shared directory, read-only, or one shared file.
 pub struct Files {
     directory: Dir,
-    /// What the one is called that is shared, and where it lies below; `None` if all are.
+    /// Name of the single shared file, and its place below; `None` if a directory is shared.
     only: Option<(Name, PathBuf)>,
     known: Mutex<HashMap<Name, Known>>,
 }
 
-/// What tells that a file is still the same.
+/// Properties of a file that show whether it has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     size: u64,
-    /// Device and number.
+    /// Device and number of the file.
     file: (u64, u64),
-    /// When its content was changed, and when anything of it: seconds and nanoseconds of each.
+    /// Times of the last change of content and of status, in seconds and nanoseconds each.
     times: [i64; 4],
 }
 
-/// What was found out of a file.
+/// What is known of a file.
 struct Known {
     stamp: Stamp,
     digests: Arc<Digests>,
 }
 
-/// A shared file, open.
+/// An open shared file.
 #[derive(Debug)]
 pub struct SharedFile {
     file: File,
@@ -59,25 +60,25 @@ fn stamp(file: &File) -> io::Result<Stamp> {
     })
 }
 
-/// Why something cannot be shared.
+/// The reason why a file cannot be shared.
 #[derive(Debug, Error)]
 pub enum FilesError {
-    /// The system does not let us read it.
+    /// The system does not permit reading.
     #[error(transparent)]
     Unreadable(#[from] io::Error),
-    /// No fetcher could ask for a file of this name.
+    /// The name of the file cannot be requested.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// Something writes to it.
+    /// The file changes while it is read.
     #[error("it changes while it is read; share it when it is complete, or share its folder")]
     Changing,
 }
 
 impl Files {
-    /// Shares a directory, or a file alone.
+    /// Shares a directory, or a single file.
     ///
     /// # Errors
-    /// If it cannot be read, or nobody could ask for a file of this name.
+    /// If it cannot be read, or its name cannot be requested.
     pub fn open(path: &Path) -> Result<Self, FilesError> {
         // A link to a file is shared under its own name.
         let real = path.canonicalize()?;
@@ -95,21 +96,21 @@ impl Files {
         Ok(files)
     }
 
-    /// The name of the file, if it is one alone.
+    /// The name of the single shared file; `None` if a directory is shared.
     pub fn only(&self) -> Option<&Name> {
         self.only.as_ref().map(|(name, _)| name)
     }
 
-    /// The file by a name, with its digests; reads it whole if they are not known.
+    /// Finds a file by its name, with its digests; reads it completely if they are not known.
     ///
     /// # Errors
-    /// If there is none, if it may not be read, or if it changes meanwhile. Who asks does not learn which.
+    /// If there is no such file, it may not be read, or it changes meanwhile. The fetcher does not learn which.
     pub fn find(&self, name: &Name) -> Result<SharedFile, Refusal> {
         let (file, stamp) = self.regular(name)?;
         if let Some(digests) = self.known(name, stamp) {
             return Ok(SharedFile { file, stamp, digests });
         }
-        // A chunk at a time, which is large enough by itself.
+        // Digests are computed chunk by chunk; a chunk is large enough for a read.
         let digests = Digests::of(stamp.size, &file).map_err(|_| Refusal::Changed)?;
         let found = SharedFile { file, stamp, digests: Arc::new(digests) };
         found.check()?;
@@ -117,40 +118,40 @@ impl Files {
         Ok(found)
     }
 
-    /// The file by a name, if its digests are known.
+    /// Finds a file by its name, if its digests are known.
     ///
     /// # Errors
-    /// If there is none, or it may not be read.
+    /// If there is no such file, or it may not be read.
     pub fn find_known(&self, name: &Name) -> Result<Option<SharedFile>, Refusal> {
         let (file, stamp) = self.regular(name)?;
         Ok(self.known(name, stamp).map(|digests| SharedFile { file, stamp, digests }))
     }
 
-    /// The regular file by a name.
+    /// Opens the regular file of a name.
     fn regular(&self, name: &Name) -> Result<(File, Stamp), Refusal> {
         let place = match &self.only {
             Some((only, place)) if only == name => place,
             Some(_) => return Err(Refusal::NoSuchFile),
             None => Path::new(name.as_str()),
         };
-        // What is wrong with this machine may be over later; whatever else is wrong, there is no such file to be had.
+        // Problems of this machine may end later; all others mean that there is no such file.
         self.open_regular(place).map_err(|error| match error.raw_os_error() {
             Some(nix::libc::EMFILE | nix::libc::ENFILE | nix::libc::EIO | nix::libc::ENOMEM) => Refusal::NotNow,
             _ => Refusal::NoSuchFile,
         })
     }
 
-    /// A regular file below the directory, also one that links within it lead to if all of it is shared.
+    /// Opens a regular file below the directory. If a directory is shared, links within it are followed.
     fn open_regular(&self, place: &Path) -> io::Result<(File, Stamp)> {
         let metadata = match self.only {
             Some(_) => self.directory.symlink_metadata(place)?,
             None => self.directory.metadata(place)?,
         };
-        // Opening anything else might wait for ever, or do something.
+        // Opening anything else might block for ever, or have effects.
         if !metadata.is_file() {
             return Err(io::ErrorKind::NotFound.into());
         }
-        // What is shared alone may have become a link since it was looked at.
+        // A single file may have become a link since its kind was read.
         let no_link = if self.only.is_some() { nix::libc::O_NOFOLLOW } else { 0 };
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(nix::libc::O_NONBLOCK | no_link);
@@ -175,12 +176,12 @@ impl Files {
 }
 
 impl SharedFile {
-    /// Its digests.
+    /// The digests of the file.
     pub fn digests(&self) -> &Arc<Digests> {
         &self.digests
     }
 
-    /// Fills `bytes` with what stands from `offset` on.
+    /// Fills `bytes` with the content from `offset` on.
     ///
     /// # Errors
     /// If the file has changed.
@@ -188,7 +189,7 @@ impl SharedFile {
         self.file.read_exact_at(bytes, offset).map_err(|_| Refusal::Changed)
     }
 
-    /// That it is what it was.
+    /// Checks that the file has not changed.
     ///
     /// # Errors
     /// If it has changed.

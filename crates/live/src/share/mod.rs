@@ -1,8 +1,8 @@
-//! Sharing files: what a sharer does on a connection.
+//! Sharing of files: the sharer's side of a connection.
 //!
-//! Every request comes on a stream of its own. What a fetcher can make a sharer keep is bounded: the streams of a
-//! connection by the transport, the files that it holds open, how many files are hashed at a time, and how long it may leave
-//! unread what it asked for.
+//! Every request has its own stream. The resources that a fetcher can occupy are bounded: the streams of a connection
+//! by the transport, the files that it holds open, the number of files hashed at a time, and the time for which it may
+//! leave requested data unread.
 
 mod files;
 mod service;
@@ -26,13 +26,13 @@ use crate::messages::{AskError, WORKING, read_at_once, write};
 use crate::quic::{RecvStream, SendStream, VarInt};
 use crate::session::{Server, Session};
 
-/// The most connections at a time: each may have what its paths hold under way, and a piece for each of its requests.
+/// The most connections at a time: each may have its windows in flight, and a piece for each of its requests.
 const MOST_FETCHERS: usize = 128;
 
-/// The most files that a connection has open.
+/// The most open files of a connection.
 const MOST_FILES: usize = 64;
 
-/// How many files are hashed at a time, over all connections.
+/// The most files that are hashed at a time, over all connections.
 const MOST_HASHED: usize = 2;
 
 /// The most paths that a fetcher may number.
@@ -41,16 +41,16 @@ const MOST_GROUPS: usize = 64;
 /// The most characters of a reason.
 const MOST_WORDS: usize = 500;
 
-/// How often it is looked after a connection.
+/// Time between checks of a connection.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Bytes that are read from a file at a time: to wake a thread for it takes as long as to send some packets.
+/// Bytes that are read from a file at a time: waking a thread for it takes as long as sending some packets.
 const PIECE: usize = 128 << 10;
 
-/// How long a fetcher may take nothing of a chunk that it has requested.
+/// The longest time for which a fetcher may accept nothing of a requested chunk.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Files that are shared, and what connections have in common.
+/// Shared files, with the state that connections share.
 pub struct Share {
     files: Files,
     hashed: Arc<Semaphore>,
@@ -62,7 +62,7 @@ impl Share {
         Self { files, hashed: Arc::new(Semaphore::new(MOST_HASHED)) }
     }
 
-    /// The hash of the file that is shared alone, which is read whole for it; `None` if a directory is shared.
+    /// The hash of the single shared file, which is read completely for it; `None` if a directory is shared.
     ///
     /// # Errors
     /// If the file cannot be read, or changes meanwhile.
@@ -75,7 +75,7 @@ impl Share {
         }
     }
 
-    /// Reads a file whole when it has its turn, which it keeps though the fetcher may leave.
+    /// Reads a file completely when it has its turn; the reading continues if the fetcher leaves.
     async fn hash(self: &Arc<Self>, name: Name) -> Result<SharedFile, Refusal> {
         let turn = Arc::clone(&self.hashed).acquire_owned().await.expect("nobody closes it");
         let share = Arc::clone(self);
@@ -91,15 +91,15 @@ impl Share {
 /// A connection that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// The address that it came from first.
+    /// First address of the fetcher.
     pub remote: String,
-    /// Bytes of files that it took.
+    /// Bytes of files that it received.
     pub bytes: u64,
-    /// Whether it said that it has a file whole.
+    /// Whether it reported that it has a file completely.
     pub has_file: bool,
 }
 
-/// What is wrong, cut to a length that fits into a message.
+/// The text of an error, cut to a length that fits into a message.
 fn short(error: &impl ToString) -> String {
     let mut text = error.to_string();
     if let Some((end, _)) = text.char_indices().nth(MOST_WORDS) {
@@ -109,33 +109,33 @@ fn short(error: &impl ToString) -> String {
     text
 }
 
-/// What a panic elsewhere left is good: every change is one step.
+/// Locks state; after a panic elsewhere it is still valid, since every change is one step.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a sharer knows of a connection.
+/// State of a connection at the sharer.
 struct Serving {
     share: Arc<Share>,
-    /// The connection itself.
+    /// Session with the fetcher.
     session: Session,
-    /// Which of its paths share links, as far as it was told: groups by the numbers of paths.
+    /// Groups by the numbers of paths, as far as the fetcher reported them; paths of one group share links.
     groups: Mutex<Vec<(u32, u32)>>,
-    /// The files that were looked for.
+    /// Files that were requested.
     files: Mutex<Vec<(Root, Arc<SharedFile>)>>,
-    /// Chunks sent so far; earlier ones go before later ones.
+    /// Number of chunks sent so far; earlier chunks have priority over later ones.
     order: AtomicI32,
-    /// Bytes that the transport has taken.
+    /// Bytes that the transport has accepted.
     taken: AtomicU64,
-    /// Answers that wait for the transport to take more.
+    /// Number of answers that wait for the transport.
     waiting: AtomicUsize,
-    /// Whether the fetcher has said that it has a file.
+    /// Whether the fetcher has reported that it has a file.
     has_file: AtomicBool,
 }
 
-/// Serves all that connect, until the server is closed; if it is dropped, all connections end.
+/// Serves all fetchers until the server is closed; if it is dropped, all connections end.
 ///
-/// Tells of each that has ended.
+/// `tell` receives each connection that has ended.
 pub async fn serve_all(server: Server, share: Arc<Share>, tell: impl Fn(Served) + Send + Sync + 'static) {
     let tell = Arc::new(tell);
     let mut connections = JoinSet::new();
@@ -161,7 +161,7 @@ pub async fn serve_all(server: Server, share: Arc<Share>, tell: impl Fn(Served) 
     }
 }
 
-/// Serves a connection until it ends, and says how many bytes it took, and whether it has a file whole now.
+/// Serves a connection until it ends; returns its bytes, and whether the fetcher has a file completely.
 async fn serve(session: Session, share: Arc<Share>) -> (u64, bool) {
     let serving = Arc::new(Serving {
         share,
@@ -193,7 +193,7 @@ async fn serve(session: Session, share: Arc<Share>) -> (u64, bool) {
 }
 
 impl Serving {
-    /// Fits the transport to its paths, and cuts off who reads nothing.
+    /// Fits the send buffer to the paths, and disconnects a fetcher that reads nothing.
     fn look_after(&self, progress: &mut (u64, Instant)) {
         self.session.fit_send_window();
         let groups = lock(&self.groups);
@@ -208,7 +208,7 @@ impl Serving {
         }
     }
 
-    /// Answers a request, if it is one.
+    /// Reads a request and answers it.
     async fn answer(&self, mut send: SendStream, mut receive: RecvStream) {
         let Ok(request) = read_at_once(&mut receive).await else {
             let _ = timeout(PATIENCE, write(&mut send, &Answer::Refused(Refusal::Malformed))).await;
@@ -219,7 +219,7 @@ impl Serving {
         }
     }
 
-    /// Does what is asked, and says so.
+    /// Carries out a request, and sends the answer.
     async fn carry_out(&self, request: Request, send: &mut SendStream) -> Result<(), AskError> {
         let answer = match request {
             Request::Control { protocol } => self.choose(&protocol).map(|()| Answer::Done).map_err(Refusal::Control),
@@ -247,13 +247,13 @@ impl Serving {
         self.say(send, &answer.unwrap_or_else(Answer::Refused)).await
     }
 
-    /// Puts another protocol in control of the paths: one of the usual, with no say in how bold it is.
+    /// Sets the requested protocol, with its default parameters, which the fetcher cannot change.
     fn choose(&self, protocol: &str) -> Result<(), String> {
         let chosen = named(protocol).and_then(|protocol| self.session.group().choose(&protocol));
         chosen.map_err(|unsuited| short(&unsuited))
     }
 
-    /// Looks for a file, and says every now and then that this goes on.
+    /// Finds a file, with signs of life while this takes long.
     async fn look(&self, name: &str, send: &mut SendStream) -> Result<Result<Answer, Refusal>, AskError> {
         let name: Name = match name.parse() {
             Ok(name) => name,
@@ -268,7 +268,7 @@ impl Serving {
         }
     }
 
-    /// Finds a file, and reads it whole if its digests are not known.
+    /// Finds a file, and reads it completely if its digests are not known.
     async fn find(&self, name: Name) -> Result<Answer, Refusal> {
         let share = Arc::clone(&self.share);
         let (known, name) =
@@ -287,14 +287,14 @@ impl Serving {
         Ok(Answer::Found { size, root })
     }
 
-    /// A file that was looked for.
+    /// A file that was requested before.
     fn file(&self, root: Root) -> Result<Arc<SharedFile>, Refusal> {
         let files = lock(&self.files);
         let file = files.iter().find(|(other, _)| *other == root).map(|(_, file)| Arc::clone(file));
         file.ok_or(Refusal::Unknown)
     }
 
-    /// The file of a chunk, where it begins, and how many bytes it has.
+    /// The file of a chunk, with the offset and the size of the chunk.
     fn chunk(&self, root: Root, chunk: u32) -> Result<(Arc<SharedFile>, u64, usize), Refusal> {
         let file = self.file(root)?;
         file.check()?;
@@ -318,20 +318,20 @@ impl Serving {
                 let mut bytes = vec![0; length];
                 file.read(offset + at as u64, &mut bytes).map(|()| bytes)
             });
-            // What is missing is noticed by its digest, or by the early end.
+            // The fetcher detects missing data by the digest, or by the early end.
             let bytes = read.await.map_err(|_| AskError::Other)?.map_err(AskError::Refused)?;
             self.write(send, bytes.into()).await?;
         }
         Ok(())
     }
 
-    /// Sends an answer and what follows it.
+    /// Sends an answer and the data that follow it.
     async fn send(&self, send: &mut SendStream, bytes: &[u8]) -> Result<(), AskError> {
         self.say(send, &Answer::Follows).await?;
         self.write(send, Bytes::copy_from_slice(bytes)).await
     }
 
-    /// Says something that the fetcher has to read.
+    /// Sends an answer, which the fetcher must read.
     async fn say(&self, send: &mut SendStream, answer: &Answer) -> Result<(), AskError> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let said = write(send, answer).await;

@@ -1,4 +1,4 @@
-//! Files, shared from beginning to end: sockets, identity, URL, and what to say of it.
+//! The service that shares files: sockets, identity, URL and events.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -12,31 +12,32 @@ use crate::security::Identity;
 use crate::session::{Server, SessionError};
 use crate::url::Url;
 
-/// What is to be shared, where and as whom.
+/// The settings of the service.
 #[derive(Debug)]
 pub struct Service {
-    /// The directory, or a file that is to be shared alone.
+    /// Path of the directory, or of a single file.
     pub path: PathBuf,
-    /// The local addresses; port 0 is any that is free.
+    /// Local addresses; port 0 selects any free port.
     pub addresses: Vec<SocketAddr>,
-    /// The certificate and its key.
+    /// Certificate and its key.
     pub identity: Identity,
-    /// The name or address that the URL is to show, if not that of the first socket.
+    /// Name or address in the URL, if it is not that of the first socket.
     pub host: Option<String>,
 }
 
-/// What has happened.
+/// An event of the service.
 #[derive(Debug)]
 pub enum ShareEvent {
-    /// At this URL. That of a file has its hash; where it is a directory that is shared, names of files go after its slash.
+    /// The service runs at this URL. The URL of a file contains its hash; the URL of a directory ends with a slash,
+    /// which names of files follow.
     Sharing(Url),
     /// A connection has ended.
     Served(Served),
-    /// It cannot be shared.
+    /// The service has failed.
     Failed(ShareError),
 }
 
-/// Why something cannot be shared.
+/// The reason why files cannot be shared.
 #[derive(Debug, Error)]
 #[allow(missing_docs)]
 pub enum ShareError {
@@ -46,8 +47,8 @@ pub enum ShareError {
     Session(#[from] SessionError),
 }
 
-/// Shares until it is dropped: tells the URL first, then of each connection. A file that is shared alone is read whole before
-/// its URL is told, for its hash.
+/// Shares until it is dropped: reports the URL first, then each connection. A single file is read completely before its
+/// URL is reported, for its hash.
 pub async fn share(service: Service, events: Events<ShareEvent>) {
     if let Err(error) = run(service, &events).await {
         events.tell(ShareEvent::Failed(error));
@@ -70,7 +71,7 @@ async fn run(service: Service, events: &Events<ShareEvent>) -> Result<(), ShareE
         events.tell(ShareEvent::Sharing(Url { hash, ..url }));
         std::future::pending().await
     };
-    // Those who know the URL from before are served meanwhile.
+    // Fetchers that know the URL from before are served meanwhile.
     tokio::select! {
         failed = announce => failed,
         () = serve_all(server, share, move |served| told.tell(ShareEvent::Served(served))) => Ok(()),

@@ -1,16 +1,16 @@
-//! Local addresses: written as addresses or interfaces, and why there is no socket at one.
+//! Local addresses, written as addresses or interfaces, and the errors of their sockets.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-/// Where a socket is bound to.
+/// A local address of a socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Local {
-    /// Its address; the unspecified one for any.
+    /// Address; the unspecified address stands for any.
     pub address: SocketAddr,
-    /// The interface that packets are to leave by, whatever the routes say.
+    /// Interface by which packets leave, whatever the routes say.
     pub device: Option<String>,
-    /// The only address of the peer that is reached from here; `None` for all that it has.
+    /// The only address of the peer that is reached from here; `None` for all of its addresses.
     pub peer: Option<IpAddr>,
 }
 
@@ -20,48 +20,48 @@ impl From<SocketAddr> for Local {
     }
 }
 
-/// Why there is no socket.
+/// The reason why a socket cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
-    /// It is neither an address nor an interface.
+    /// A text is neither an address nor an interface.
     #[error("`{name}` is neither an address nor an interface of this machine; there are {}", known.join(", "))]
     UnknownInterface {
-        /// What was asked for.
+        /// Text that was given.
         name: String,
-        /// The interfaces that there are.
+        /// Names of the interfaces.
         known: Vec<String>,
     },
-    /// The interface has no address to send from.
+    /// The interface has no suitable address.
     #[error("interface `{name}` has no IPv{version} address")]
     NoAddress {
-        /// The interface.
+        /// Name of the interface.
         name: String,
-        /// The kind of address that was looked for.
+        /// IP version of the wanted address.
         version: u8,
     },
-    /// What comes after `=` is no address of the peer.
+    /// The text after `=` is not an address of the peer.
     #[error("`{name}`: `{peer}` is no address of the other machine; one is written as in eth0=192.0.2.7")]
     NoPeer {
-        /// What was asked for.
+        /// Text that was given.
         name: String,
-        /// What stands behind the sign.
+        /// Text after the sign.
         peer: String,
     },
-    /// Addresses of both kinds in one connection.
+    /// One connection has both IPv4 and IPv6 addresses.
     #[error("local addresses are of IPv4 and IPv6 ({0}); those of a connection must be of one kind")]
     Mixed(String),
     /// Two local addresses are equal.
     #[error("local address {0} is there twice; each path needs an address, a port or a peer of its own")]
     Twice(IpAddr),
-    /// No address at all.
+    /// There is no address.
     #[error("a connection needs a local address")]
     None,
     /// The kernel refuses.
     #[error("cannot send from {address}: {error}")]
     Refused {
-        /// The local address.
+        /// Local address.
         address: SocketAddr,
-        /// What it says.
+        /// Error of the kernel.
         error: io::Error,
     },
     /// The interfaces cannot be listed.
@@ -69,8 +69,10 @@ pub enum SocketError {
     Unlisted(nix::Error),
 }
 
-/// Local addresses, each written as an address or as the name of an interface, to send to an address like `remote` from;
-/// with `=` and an address of the peer behind it, only to that.
+/// Finds local addresses from which to send to an address like `remote`.
+///
+/// Each is written as an address or as the name of an interface. With `=` and an address of the peer after it, it is
+/// used for that address only.
 pub fn resolve(via: &[String], remote: SocketAddr) -> Result<Vec<Local>, SocketError> {
     if via.is_empty() {
         let any: IpAddr = if remote.is_ipv4() { [0; 4].into() } else { [0u16; 8].into() };
@@ -79,7 +81,7 @@ pub fn resolve(via: &[String], remote: SocketAddr) -> Result<Vec<Local>, SocketE
     via.iter().map(|name| local(name, remote.is_ipv4())).collect()
 }
 
-/// The local address of one such name.
+/// Finds the local address that a text means.
 fn local(text: &str, is_ipv4: bool) -> Result<Local, SocketError> {
     let (name, peer) = text.split_once('=').map_or((text, None), |(name, peer)| (name, Some(peer)));
     let no_peer = |peer: &str| SocketError::NoPeer { name: text.to_owned(), peer: peer.to_owned() };

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use anabranch_live::control::{Group, Mirrored, named};
+use anabranch_live::control::{Group, RemoteSubflow, named};
 use anabranch_live::quic::PathId;
 use anabranch_live::security::{Identity, Trust};
 use anabranch_live::session::{Client, Server, Session};
 use anabranch_live::sockets::{Local, Sockets};
 use anabranch_live::{AddressPair, QuicConfig};
-use anabranch_proto::window::Standing;
+use anabranch_proto::window::SubflowSnapshot;
 use tokio::task::JoinHandle;
 
 /// How long anything may take: a path may be tried again after 8 s only.
@@ -237,10 +237,10 @@ async fn who_is_told_of_others_tells_how_its_own_subflows_stand() {
     let (_server, theirs, mine, wire, _client) = over_a_wire().await;
     until("the second path", || theirs.numbers() == [Some(0), Some(1)]).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
-    assert!(mine.standings().is_empty(), "nobody has asked");
+    assert!(mine.snapshots().is_empty(), "nobody has asked");
     let numbers = || {
         mine.tell_others(&[]);
-        mine.standings().into_iter().map(|(number, _)| number).collect::<Vec<_>>()
+        mine.snapshots().into_iter().map(|(number, _)| number).collect::<Vec<_>>()
     };
     until("both subflows", || numbers() == [0, 1]).await;
     let (mut data, receiving) = (theirs.connection().open_uni().await.unwrap(), mine.connection().clone());
@@ -249,7 +249,7 @@ async fn who_is_told_of_others_tells_how_its_own_subflows_stand() {
         let (mut stream, mut taken) = (receiving.accept_uni().await.unwrap(), [0; 10_000]);
         while stream.read(&mut taken).await.is_ok() {}
     });
-    let told = |path: u32| mine.standings().into_iter().find(|(number, _)| *number == path).map(|(_, own)| own);
+    let told = |path: u32| mine.snapshots().into_iter().find(|(number, _)| *number == path).map(|(_, own)| own);
     until("the window of the first", || {
         numbers();
         let is = theirs.states().first().copied().flatten();
@@ -260,25 +260,25 @@ async fn who_is_told_of_others_tells_how_its_own_subflows_stand() {
     wire.is_cut.store(true, Ordering::Relaxed);
     until("one to be gone", || numbers() == [0]).await;
     theirs.close(0, "");
-    until("all to be forgotten", || mine.standings().is_empty()).await;
+    until("all to be forgotten", || mine.snapshots().is_empty()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_is_told_of_others_no_longer_forgets_them() {
     let (_server, theirs, mine, _wire, _client) = over_a_wire().await;
     theirs.group().choose(&named("nmcc").unwrap()).unwrap();
-    let standing = Standing { window: 10.0, rtt: 0.0, rank: 0.0, is_starting: true, is_silent: false };
-    let other = Mirrored { group: 0, standing };
+    let snapshot = SubflowSnapshot { window: 10.0, rtt: 0.0, rank: 0.0, is_starting: true, is_silent: false };
+    let other = RemoteSubflow { group: 0, snapshot };
     let tell = || mine.tell_others(&[other]);
-    until("the other", || (tell(), theirs.group().mirrored() == 1).1).await;
+    until("the other", || (tell(), theirs.group().remote_count() == 1).1).await;
     // As long as it is repeated it stays, though nothing is new.
     let begin = Instant::now();
     while begin.elapsed() < Duration::from_secs(4) {
         tell();
-        assert_eq!(theirs.group().mirrored(), 1);
+        assert_eq!(theirs.group().remote_count(), 1);
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    until("forgetting", || theirs.group().mirrored() == 0).await;
+    until("forgetting", || theirs.group().remote_count() == 0).await;
 }
 
 fn local(host: u8) -> Local {

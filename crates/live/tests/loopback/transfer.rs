@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anabranch_live::control::named;
-use anabranch_live::fetch::{FetchError, Fetched, Order, Progress, SourceStanding, Wanted, fetch};
+use anabranch_live::fetch::{FetchError, FetchRequest, Fetched, Progress, SourceStanding, Wanted, fetch};
 use anabranch_live::security::Identity;
 use anabranch_live::session::{Client, Server, Session};
 use anabranch_live::share::{Files, Served, Share, serve_all};
@@ -63,9 +63,9 @@ async fn has_file(told: &mut UnboundedReceiver<Served>) -> bool {
     tokio::time::timeout(Duration::from_secs(20), told.recv()).await.expect("it ends in time").unwrap().has_file
 }
 
-fn order(urls: &[&Url], target: &Path) -> Order {
+fn request(urls: &[&Url], target: &Path) -> FetchRequest {
     let wanted = |url: &&Url| Wanted { url: (*url).clone(), name: url.path.parse().unwrap(), groups: Vec::new() };
-    Order {
+    FetchRequest {
         sources: urls.iter().map(wanted).collect(),
         authorities: None,
         via: vec!["127.0.0.1".into(), "127.0.0.2".into()],
@@ -76,13 +76,13 @@ fn order(urls: &[&Url], target: &Path) -> Order {
     }
 }
 
-fn progress(order: &Order) -> Arc<Progress> {
-    Arc::new(Progress::new(order.sources.iter().map(|source| source.url.to_string())))
+fn progress(request: &FetchRequest) -> Arc<Progress> {
+    Arc::new(Progress::new(request.sources.iter().map(|source| source.url.to_string())))
 }
 
-async fn fetched(order: Order) -> Result<Fetched, FetchError> {
-    let progress = progress(&order);
-    tokio::time::timeout(Duration::from_secs(20), fetch(order, progress)).await.expect("it ends in time")
+async fn fetched(request: FetchRequest) -> Result<Fetched, FetchError> {
+    let progress = progress(&request);
+    tokio::time::timeout(Duration::from_secs(20), fetch(request, progress)).await.expect("it ends in time")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -92,7 +92,7 @@ async fn two_sources_bring_a_file_together() {
     let (_first, one, mut told_one) = sharer_that_tells(from.path()).await;
     let (_second, two, mut told_two) = sharer_that_tells(from.path()).await;
     let target = to.path().join("y");
-    let fetched = fetched(order(&[&one, &two], &target)).await.unwrap();
+    let fetched = fetched(request(&[&one, &two], &target)).await.unwrap();
     assert_eq!(std::fs::read(&target).unwrap(), content);
     assert_eq!(fetched.root, Digests::of(content.len() as u64, &content[..]).unwrap().root());
     assert_eq!(fetched.brought.iter().sum::<u64>(), content.len() as u64);
@@ -107,9 +107,9 @@ async fn a_file_of_any_size_comes_whole() {
         let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
         let (_sharer, url, mut told) = sharer_that_tells(from.path()).await;
         let target = to.path().join("y");
-        fetched(order(&[&url], &target)).await.unwrap();
+        fetched(request(&[&url], &target)).await.unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), content);
-        let again = fetched(order(&[&url], &target)).await.unwrap();
+        let again = fetched(request(&[&url], &target)).await.unwrap();
         assert_eq!((again.was_there, again.brought), (size as u64, vec![0]), "it is there already");
         assert!(has_file(&mut told).await && has_file(&mut told).await, "the sharer hears of it each time");
     }
@@ -121,8 +121,8 @@ async fn a_source_that_dies_is_replaced_by_the_other() {
     let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
     let ((first, one), (_second, two)) = (sharer(from.path()).await, sharer(from.path()).await);
     let target = to.path().join("y");
-    let order = order(&[&one, &two], &target);
-    let progress = progress(&order);
+    let request = request(&[&one, &two], &target);
+    let progress = progress(&request);
     let watched = Arc::clone(&progress);
     let killer = tokio::spawn(async move {
         while watched.state().sources[0].brought < 2 * MB as u64 {
@@ -130,7 +130,7 @@ async fn a_source_that_dies_is_replaced_by_the_other() {
         }
         first.abort();
     });
-    let fetched = fetch(order, progress).await.unwrap();
+    let fetched = fetch(request, progress).await.unwrap();
     assert!(killer.is_finished(), "it came before its source was killed");
     killer.await.unwrap();
     assert_eq!(std::fs::read(&target).unwrap(), content);
@@ -143,9 +143,9 @@ async fn a_fetch_goes_on_where_it_was_broken_off() {
     let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
     let (_sharer, url, mut told) = sharer_that_tells(from.path()).await;
     let target = to.path().join("y");
-    let order = order(&[&url], &target);
-    let progress = progress(&order);
-    let first = tokio::spawn(fetch(order.clone(), Arc::clone(&progress)));
+    let request = request(&[&url], &target);
+    let progress = progress(&request);
+    let first = tokio::spawn(fetch(request.clone(), Arc::clone(&progress)));
     while progress.state().sources[0].brought < 20 * MB as u64 {
         assert!(!first.is_finished(), "{:?}", first.await);
         tokio::time::sleep(Duration::from_millis(2)).await;
@@ -156,7 +156,7 @@ async fn a_fetch_goes_on_where_it_was_broken_off() {
     assert!(!has_file(&mut told).await, "who leaves has not got it");
     // The thread of the disk may still be at its last chunks.
     let second = loop {
-        match fetched(order.clone()).await {
+        match fetched(request.clone()).await {
             Err(FetchError::Store(error)) => assert!(error.to_string().contains("another fetch"), "{error}"),
             other => break other.unwrap(),
         }
@@ -172,13 +172,13 @@ async fn what_is_not_shared_is_not_fetched() {
     let (_sharer, url) = sharer(from.path()).await;
     let target = to.path().join("y");
     let other = Url { path: "z".into(), ..url.clone() };
-    let error = fetched(order(&[&other], &target)).await.unwrap_err();
+    let error = fetched(request(&[&other], &target)).await.unwrap_err();
     assert!(error.to_string().contains("it shares no such file"), "{error}");
-    let wanted = Order { hash: Some(Root([1; 32])), ..order(&[&url], &target) };
+    let wanted = FetchRequest { hash: Some(Root([1; 32])), ..request(&[&url], &target) };
     let error = fetched(wanted).await.unwrap_err();
     assert!(error.to_string().contains("it has another file by this name"), "{error}");
     let pins = vec!["00".repeat(32).parse().unwrap()];
-    let error = fetched(order(&[&Url { pins, ..url }], &target)).await.unwrap_err();
+    let error = fetched(request(&[&Url { pins, ..url }], &target)).await.unwrap_err();
     assert!(matches!(error, FetchError::Refused(_)), "{error}");
     assert!(error.to_string().contains(": the server's certificate has the fingerprint "), "{error}");
     assert_eq!(std::fs::read_dir(to.path()).unwrap().count(), 0);
@@ -190,7 +190,7 @@ async fn a_source_with_another_file_is_left_out() {
     let ((_first, one), (_second, two)) = (sharer(from.path()).await, sharer(other.path()).await);
     let target = to.path().join("y");
     let hash = Some(Digests::of(MB as u64, &content(MB)[..]).unwrap().root());
-    let fetched = fetched(Order { hash, ..order(&[&one, &two], &target) }).await.unwrap();
+    let fetched = fetched(FetchRequest { hash, ..request(&[&one, &two], &target) }).await.unwrap();
     assert_eq!(fetched.brought, [MB as u64, 0]);
 }
 
@@ -202,7 +202,7 @@ async fn sources_with_different_files_are_refused_unless_a_hash_says_which_it_is
     let root = |bytes: &[u8]| Digests::of(bytes.len() as u64, bytes).unwrap().root();
     let (good, small) = (root(&content(MB)), root(b"abc"));
     for urls in [[&one, &two], [&two, &one]] {
-        let error = fetched(order(&urls, &target)).await.unwrap_err().to_string();
+        let error = fetched(request(&urls, &target)).await.unwrap_err().to_string();
         for said in [
             format!("{} has that with hash {good}", one.place()),
             format!("{} has that with hash {small}", two.place()),
@@ -212,11 +212,12 @@ async fn sources_with_different_files_are_refused_unless_a_hash_says_which_it_is
         assert_eq!(std::fs::read_dir(to.path()).unwrap().count(), 0, "nothing is begun");
     }
     let says = |url: &Url, root| Url { hash: Some(root), ..url.clone() };
-    let contradiction = fetched(order(&[&says(&one, good), &says(&two, small)], &target)).await.unwrap_err();
+    let contradiction = fetched(request(&[&says(&one, good), &says(&two, small)], &target)).await.unwrap_err();
     assert!(matches!(contradiction, FetchError::Contradiction { .. }), "{contradiction}");
-    let contradiction = fetched(Order { hash: Some(small), ..order(&[&says(&one, good)], &target) }).await.unwrap_err();
+    let contradiction =
+        fetched(FetchRequest { hash: Some(small), ..request(&[&says(&one, good)], &target) }).await.unwrap_err();
     assert!(matches!(contradiction, FetchError::Contradiction { .. }), "{contradiction}");
-    let fetched = fetched(order(&[&two, &says(&one, good)], &target)).await.unwrap();
+    let fetched = fetched(request(&[&two, &says(&one, good)], &target)).await.unwrap();
     assert_eq!((fetched.root, fetched.brought), (good, vec![0, MB as u64]));
 }
 
@@ -226,9 +227,9 @@ async fn a_source_that_cannot_be_reached_does_not_hold_up_the_others() {
     let ((gone, one), (_sharer, two)) = (sharer(from.path()).await, sharer(from.path()).await);
     gone.abort();
     let _ = gone.await;
-    let order = Order { patience: Duration::from_secs(15), ..order(&[&one, &two], &to.path().join("y")) };
+    let request = FetchRequest { patience: Duration::from_secs(15), ..request(&[&one, &two], &to.path().join("y")) };
     let begin = std::time::Instant::now();
-    assert_eq!(fetched(order).await.unwrap().brought, [0, MB as u64]);
+    assert_eq!(fetched(request).await.unwrap().brought, [0, MB as u64]);
     assert!(begin.elapsed() < Duration::from_secs(12), "{:?}", begin.elapsed());
 }
 
@@ -238,8 +239,8 @@ async fn nobody_is_awaited_for_ever() {
     let (sharer, url) = sharer(from.path()).await;
     sharer.abort();
     let _ = sharer.await;
-    let order = Order { patience: Duration::from_millis(300), ..order(&[&url], &to.path().join("y")) };
-    let error = fetched(order).await.unwrap_err();
+    let request = FetchRequest { patience: Duration::from_millis(300), ..request(&[&url], &to.path().join("y")) };
+    let error = fetched(request).await.unwrap_err();
     assert!(matches!(error, FetchError::Unreachable { .. }), "{error}");
 }
 
@@ -293,9 +294,9 @@ async fn a_source_that_sends_something_else_is_left_out() {
     let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
     let ((_liar, _, one), (_sharer, two)) = (liar(content.clone()).await, sharer(from.path()).await);
     let target = to.path().join("y");
-    let order = order(&[&one, &two], &target);
-    let progress = progress(&order);
-    let fetched = fetch(order, Arc::clone(&progress)).await.unwrap();
+    let request = request(&[&one, &two], &target);
+    let progress = progress(&request);
+    let fetched = fetch(request, Arc::clone(&progress)).await.unwrap();
     assert_eq!(fetched.brought, [0, content.len() as u64]);
     assert_eq!(std::fs::read(&target).unwrap(), content);
     let standing = &progress.state().sources[0].standing;
@@ -307,9 +308,9 @@ async fn a_source_that_was_left_out_is_not_asked_again() {
     let content = content(4 * MB);
     let to = tempfile::tempdir().unwrap();
     let ((_liar, asked, one), (_mute, two)) = (liar(content).await, mute().await);
-    let order = Order { patience: Duration::from_secs(4), ..order(&[&one, &two], &to.path().join("y")) };
-    let progress = progress(&order);
-    let running = tokio::spawn(fetch(order, Arc::clone(&progress)));
+    let request = FetchRequest { patience: Duration::from_secs(4), ..request(&[&one, &two], &to.path().join("y")) };
+    let progress = progress(&request);
+    let running = tokio::spawn(fetch(request, Arc::clone(&progress)));
     while !matches!(progress.state().sources[0].standing, SourceStanding::Refused(_)) {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -372,5 +373,5 @@ async fn malformed_messages_are_refused_and_harm_no_sharer() {
             assert!(matches!(decode(&answer[2..]), Ok(Answer::Refused(Refusal::Malformed))), "{bytes:?}");
         }
     }
-    assert_eq!(fetched(order(&[&url], &to.path().join("x"))).await.unwrap().size, MB as u64);
+    assert_eq!(fetched(request(&[&url], &to.path().join("x"))).await.unwrap().size, MB as u64);
 }

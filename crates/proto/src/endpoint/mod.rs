@@ -1,4 +1,4 @@
-//! The machinery that sources and hops are made of; it does what controls decide.
+//! Machinery of sources and hops, which carries out the decisions of controls.
 
 mod pacing;
 mod reliable_hop;

@@ -1,42 +1,42 @@
-//! Pacing: when a source that may send at some rate sends its next packet.
+//! Pacing: when a source with a given rate sends its next packet.
 
 use anabranch_core::units::BIT_PICOSECONDS;
 use anabranch_core::{Bytes, Rate, Time};
 
 /// The pace of one subflow: a packet of b bytes at rate r is followed by the next after 8 b / r.
 ///
-/// A change of rate counts from the last packet on, at once; at rate 0 nothing is sent.
+/// A change of rate takes effect at once and counts from the last packet on. At rate 0 nothing is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pace {
     rate: f64,
-    /// When the last packet was sent, and its bits; a packet may go at any time if there was none.
+    /// Time of the last packet, and its bits; `None` before the first packet, which may go at any time.
     last: Option<(Time, f64)>,
 }
 
 impl Pace {
-    /// The rate it may send at.
+    /// The rate at which the subflow may send.
     pub fn rate(&self) -> Rate {
         Rate(self.rate)
     }
 
-    /// Changes the rate, which is finite and not negative.
+    /// Sets the rate, which is finite and not negative.
     pub fn set_rate(&mut self, rate: Rate) {
         self.rate = rate.0;
     }
 
-    /// Takes note that a packet was sent.
+    /// Records that a packet was sent.
     pub fn on_sent(&mut self, now: Time, size: Bytes) {
         self.last = Some((now, size.0 as f64 * BIT_PICOSECONDS));
     }
 
-    /// Sent something else besides, that counts.
+    /// Adds bytes that were sent outside of the pace to the wait for the next packet.
     pub fn charge(&mut self, size: Bytes) {
         if let Some((_, work)) = &mut self.last {
             *work += size.0 as f64 * BIT_PICOSECONDS;
         }
     }
 
-    /// When the next packet may go, `now` at the earliest; `None` at rate 0.
+    /// Time at which the next packet may go, `now` at the earliest; `None` at rate 0.
     pub fn next(&self, now: Time) -> Option<Time> {
         if self.rate <= 0.0 {
             return None;

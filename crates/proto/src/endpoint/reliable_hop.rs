@@ -1,69 +1,71 @@
-//! Reliable delivery over one hop that may lose, repeat or reorder packets: each is handed on, and only once.
+//! Reliable delivery over one hop that may lose, repeat or reorder packets: each packet is passed on exactly once.
 //!
-//! Links of an explicit-rate protocol keep sums over packets that each say only what has changed; one packet lost or
-//! counted twice would leave them wrong for ever. So each hop numbers its control packets, keeps each until the next node
-//! has acknowledged its number, sends it again when that takes too long, and hands on what it has not seen before. Order
-//! among packets of different subflows does not matter, and a subflow has one packet under way at a time; so what is lost
-//! holds up no other.
+//! Links of an explicit-rate protocol keep sums over packets, each of which reports only a change. One packet lost or
+//! counted twice would leave the sums wrong for ever. So each hop numbers its control packets, keeps each until the
+//! next node has acknowledged its number, and sends it again after a timeout. The receiver passes on packets that it
+//! has not seen before. Order among packets of different subflows does not matter, and a subflow has one packet in
+//! flight at a time; so a lost packet delays no other.
 //!
-//! The wait is a quarter more than what acknowledgements of frames that were sent once took lately, and no less than at
-//! the beginning. For each packet it doubles with every time that it passes in vain, up to eight times.
+//! The timeout is 1.25 times the recent time from a frame to its acknowledgement, taken from frames that were sent
+//! once, and no less than at the beginning. It doubles for a packet each time that the packet is sent again, up to
+//! eight times the first value.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use anabranch_core::{Span, Time};
 
-/// How often the wait may double.
+/// The most times that the timeout doubles.
 const MOST_DOUBLINGS: u32 = 3;
 
-/// What goes over the hop.
+/// A frame that crosses the hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame<T> {
     /// A packet with its number.
     Packet {
-        /// Counted from 0.
+        /// Number of the packet, counted from 0.
         number: u64,
-        /// What is carried.
+        /// The packet.
         packet: T,
     },
-    /// On the way back: the packet of this number has arrived.
+    /// Acknowledgement, in the opposite direction, that a packet has arrived.
     Acknowledgement {
-        /// Which.
+        /// Number of the packet that has arrived.
         number: u64,
     },
 }
 
-/// A packet that is not known to have arrived.
+/// A packet that is not acknowledged.
 #[derive(Clone, Debug)]
 struct Kept<T> {
     packet: T,
     sent: Time,
-    /// How often it was sent again.
+    /// Number of times that the packet was sent again.
     repeats: u32,
     deadline: Time,
 }
 
-/// The near end of a hop.
+/// The sending end of a hop.
 #[derive(Clone, Debug)]
 pub struct HopSender<T> {
-    /// From number `first` on, without those that have arrived.
+    /// Packets from number `first` on; `None` for those that have arrived.
     kept: VecDeque<Option<Kept<T>>>,
     first: u64,
-    /// Of what is kept, with its number, and of some that has arrived; the first is of what is kept.
+    /// Deadlines of kept packets with their numbers, and of some packets that have arrived; the first belongs to a kept
+    /// packet.
     deadlines: BinaryHeap<Reverse<(Time, u64)>>,
     least_wait: Span,
     wait: Span,
 }
 
 impl<T: Clone> HopSender<T> {
-    /// Nothing sent; `wait` is how long an acknowledgement may take at the least, more than 0.
+    /// Creates a sender that has sent nothing; `wait` is the least timeout, more than 0.
     pub fn new(wait: Span) -> Self {
         let wait = Span(wait.0.max(1));
         Self { kept: VecDeque::new(), first: 0, deadlines: BinaryHeap::new(), least_wait: wait, wait }
     }
 
-    /// Takes a packet over and gives the frame to send.
+    /// Takes ownership of a packet and returns the frame to send.
     pub fn send(&mut self, now: Time, packet: T) -> Frame<T> {
         let (number, deadline) = (self.first + self.kept.len() as u64, later(now, self.wait.0));
         self.kept.push_back(Some(Kept { packet: packet.clone(), sent: now, repeats: 0, deadline }));
@@ -71,7 +73,7 @@ impl<T: Clone> HopSender<T> {
         Frame::Packet { number, packet }
     }
 
-    /// Takes an acknowledgement in.
+    /// Processes an acknowledgement.
     pub fn on_acknowledgement(&mut self, now: Time, number: u64) {
         let Some(place) = number.checked_sub(self.first) else { return };
         let Some(kept) = self.kept.get_mut(place as usize).and_then(Option::take) else { return };
@@ -88,7 +90,7 @@ impl<T: Clone> HopSender<T> {
         self.forget_arrived();
     }
 
-    /// Takes deadlines of what has arrived from the front.
+    /// Removes deadlines of packets that have arrived from the front.
     fn forget_arrived(&mut self) {
         while let Some(&Reverse((_, number))) = self.deadlines.peek() {
             let kept = number.checked_sub(self.first).and_then(|place| self.kept[place as usize].as_ref());
@@ -99,17 +101,18 @@ impl<T: Clone> HopSender<T> {
         }
     }
 
-    /// When [`Self::on_deadline`] is to be called, if nothing arrives before.
+    /// Time at which [`Self::on_deadline`] is to be called, if nothing arrives before.
     pub fn deadline(&self) -> Option<Time> {
         self.deadlines.peek().map(|Reverse((deadline, _))| *deadline)
     }
 
-    /// The deadline of the packet that was sent last, unless that has arrived; it may come before those of others.
+    /// Deadline of the packet that was sent last, unless that packet has arrived; other packets may have later
+    /// deadlines.
     pub fn last_deadline(&self) -> Option<Time> {
         self.kept.back()?.as_ref().map(|kept| kept.deadline)
     }
 
-    /// The time has come: a frame to send again, if one is due; to be called until there is none.
+    /// Returns a frame to send again if one is due; to be called at a deadline until it returns `None`.
     pub fn on_deadline(&mut self, now: Time) -> Option<Frame<T>> {
         let &Reverse((_, number)) = self.deadlines.peek().filter(|Reverse((deadline, _))| *deadline <= now)?;
         self.deadlines.pop();
@@ -122,7 +125,7 @@ impl<T: Clone> HopSender<T> {
         Some(Frame::Packet { number, packet })
     }
 
-    /// How many packets are not known to have arrived.
+    /// Number of packets that are not acknowledged.
     pub fn kept(&self) -> usize {
         self.kept.iter().flatten().count()
     }
@@ -132,16 +135,16 @@ fn later(now: Time, wait: u64) -> Time {
     Time(now.0.saturating_add(wait.max(1)))
 }
 
-/// The far end of a hop.
+/// The receiving end of a hop.
 #[derive(Clone, Debug, Default)]
 pub struct HopReceiver {
-    /// All numbers before this one have arrived, and these after it.
+    /// All packets with a number less than this one have arrived, and so have the packets of the numbers below.
     next: u64,
     early: BTreeSet<u64>,
 }
 
 impl HopReceiver {
-    /// Takes the number of a packet in, and says whether it is new: then it is to be handed on.
+    /// Records the number of a packet; true if the packet is new and must be passed on.
     pub fn on_packet(&mut self, number: u64) -> bool {
         let is_new = number >= self.next && self.early.insert(number);
         while self.early.remove(&self.next) {

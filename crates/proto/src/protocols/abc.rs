@@ -1,35 +1,36 @@
-//! ABC: a window that a link makes a packet more or less with each packet [goyal2020].
+//! ABC: links tell the source with each packet to enlarge or reduce its window by about one packet [goyal2020].
 //!
 //! ```text
 //! window += 1 / window + 1      for each packet acknowledged that accelerates
 //! window += 1 / window - 1      for each that brakes
 //! ```
 //!
-//! So a round in which every packet accelerates doubles the window, and one in which every packet brakes empties it; the
-//! term that both have lets connections come to equal shares. It needs links that brake (`discipline = "abc"`): its
-//! packets leave as ECT(1), an acceleration, and a mark makes a brake of that.
+//! So a round in which every packet accelerates doubles the window, and one in which every packet brakes empties it.
+//! The term that both have brings connections to equal shares. The protocol needs links that brake
+//! (`discipline = "abc"`): packets leave as ECT(1), which means acceleration, and a mark turns them into brakes.
 //!
-//! Where another link is the bottleneck, it must not be less gentle than others: a second window follows CUBIC at losses,
-//! and the lesser of the two holds. Neither grows beyond twice of what is under way, so that neither runs away while
-//! the other holds.
+//! Where another link is the bottleneck, the protocol must not be more aggressive than others: a second window follows
+//! CUBIC at losses, and the lesser of the two limits the source. Neither grows beyond twice the packets in flight, so
+//! that neither grows without bound while the other limits the source.
 
 use anabranch_core::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::terms::{Sources, Terms};
+use crate::protocols::capabilities::{Capabilities, Sources};
 use crate::protocols::{cubic, range};
 pub use crate::window::links;
 use crate::window::{Acked, MOST_WINDOW, Signal, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { many_paths: false, sources: Sources::ScalableWindows, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities =
+    Capabilities { many_paths: false, sources: Sources::ScalableWindows, ..Capabilities::WINDOWS };
 
-/// Packets by which a window may exceed twice of what is under way.
+/// Packets by which a window may exceed twice the packets in flight.
 const HEADROOM: f64 = 5.0;
 
-/// Parameters of ABC sources; links have theirs.
+/// Parameters of ABC sources; the parameters of links stand with the discipline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "AbcParameters")]
 #[serde(deny_unknown_fields, default)]
@@ -38,7 +39,7 @@ pub struct Parameters {
     #[serde(deserialize_with = "packets")]
     #[schemars(range(min = 1, max = 100))]
     pub least: f64,
-    /// Whether the second window holds at losses.
+    /// Whether the second window limits the source at losses.
     pub cubic: bool,
 }
 
@@ -52,9 +53,9 @@ fn packets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> 
     range::number(1.0..=100.0, deserializer)
 }
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
-    // Its slow start ends with a loss: a link that brakes may keep a queue.
+    // Slow start ends with a loss here, since a link that brakes may keep a queue.
     let cubic = cubic::Parameters { hystart: false, ..cubic::Parameters::default() };
     let cubic = parameters.cubic.then(|| cubic::source(&cubic, connection));
     let first = connection.first_window;
@@ -65,13 +66,13 @@ struct Abc {
     least: f64,
     first: f64,
     window: f64,
-    /// The second window, and whether what it recovers from is a loss and no brake.
+    /// The second window, and whether it recovers from a loss rather than from a brake.
     cubic: Option<Box<dyn WindowControl>>,
     has_lost: bool,
 }
 
 impl Abc {
-    /// The second window grows, unless it is far beyond what is under way.
+    /// Grows the second window, unless it far exceeds the packets in flight.
     fn grow_second(&mut self, subflow: usize, acked: &Acked, most: f64) {
         self.has_lost &= acked.is_recovering;
         if let Some(cubic) = &mut self.cubic {
@@ -100,20 +101,20 @@ impl WindowControl for Abc {
         let (packets, brakes) = (f64::from(acked.packets), f64::from(acked.marked));
         let most = (2.0 * f64::from(acked.in_flight.0) + HEADROOM).min(MOST_WINDOW);
         let up = packets - 2.0 * brakes + packets / self.window;
-        // What was not used is not taken away, but does not grow.
+        // An unused window is kept but does not grow.
         self.window = (self.window + up).min(most.max(self.window)).max(self.least);
         self.grow_second(subflow, acked, most);
     }
 
     fn on_signal(&mut self, subflow: usize, signal: Signal, in_flight: u32, now: Time) {
-        // Each mark was counted when it was told of.
+        // Marks are counted when acknowledgements report them.
         if signal == Signal::Mark {
             self.has_lost = false;
             return;
         }
         self.has_lost = true;
         if signal == Signal::Timeout {
-            // Nothing accelerates or brakes any more.
+            // No packets come back any more that accelerate or brake.
             self.window = self.least;
         }
         if let Some(cubic) = &mut self.cubic {

@@ -1,28 +1,27 @@
-//! B-Neck: max-min fair rates, and silence once all are found [mozo2011].
+//! B-Neck: max-min fair rates, and no control packets once all are found [mozo2011].
 //!
-//! Links know each session that crosses them: those that they hold back, `here`, and those that others hold back,
-//! `elsewhere`, with their rates. What there is for each of those held back is the level
-//!
+//! A link knows each session that crosses it: the sessions that it limits itself, `here`, and the sessions that other
+//! links limit, `elsewhere`, with their rates. Each session here can have the level
 //! ```text
 //! level = (capacity - rates elsewhere) / here                                          no limit if here = 0
 //! ```
 //!
-//! A session asks with a probe, which comes back as a response with the least level of its path. A link where all sessions
-//! held back are idle at its level is a bottleneck: it tells them so, and each of them tells its other links, with
-//! `SetBottleneck`, that it is held back elsewhere. Whenever a level rises or falls below the rate of a session that is
-//! idle, the link sends that session an update, and it asks again. When no link has anything to tell, no packet is under
-//! way, and none is sent until a session comes, goes or wants something else.
+//! A session sends a probe, which comes back as a response with the least level of its path. A link is a bottleneck if
+//! all sessions that it limits are idle at its level. It notifies these sessions, and each of them reports to its other
+//! links with `SetBottleneck` that it is limited elsewhere. Whenever a level rises, or falls below the rate of an idle
+//! session, the link sends that session an update, and the session sends a probe again. When no link has anything to
+//! report, no packet is in flight, and none is sent until a session joins, leaves or changes its demand.
 //!
-//! Written from what is known of the rules, without the listing. Differs:
-//! - A link claims a session as its own, in `SetBottleneck`, only if it holds that session back.
+//! Written from published descriptions of the rules, without the listing. Differs:
+//! - A link claims a session as its own, in `SetBottleneck`, only if it limits that session.
 //! - Packets carry the number of the cycle of their session, and links forget packets of other cycles. An update or a
 //!   bottleneck that overtakes the response before it counts when that is there. So control packets may come in any order,
 //!   but none may be lost, and none may come twice: a second copy of a join that comes after its session has left would
 //!   stay at the link. Hops repair both.
-//! - A session that leaves while a probe is under way waits for the response.
-//! - A link whose capacity changes tells its sessions, also when no packet is under way.
+//! - A session that leaves while a probe is in flight waits for the response.
+//! - A link whose capacity changes notifies its sessions, also when no packet is in flight.
 //!
-//! Rates that differ by less than a ten-millionth count as equal, or rounding would keep it awake.
+//! Rates that differ by less than a ten-millionth count as equal; otherwise rounding would keep the protocol awake.
 
 use anabranch_core::{Rate, Time};
 use schemars::JsonSchema;
@@ -31,18 +30,19 @@ use serde::{Deserialize, Serialize};
 use crate::control::{ConnectionView, LinkControls, Orders, Position, SourceControl};
 use crate::packet::Header;
 use crate::protocols::b_neck_link::Link;
-use crate::protocols::terms::{Demands, Terms};
+use crate::protocols::capabilities::{Capabilities, Demands};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { demands: Demands::AtSource, hears_capacities: true, turn, ..Terms::SINGLE_PATH };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities =
+    Capabilities { demands: Demands::AtSource, hears_capacities: true, turn, ..Capabilities::SINGLE_PATH };
 
-/// The source has set the rate, and no link.
+/// Value of `setter` for a rate that the source has set, and no link.
 pub(super) const SOURCE: Position = Position::MAX;
 
-/// More than any link carries, in bit/s.
+/// A rate above any capacity, in bit/s.
 pub(super) const UNLIMITED: f64 = 1e18;
 
-/// Rates that differ by less than this count as equal, relative.
+/// Relative difference below which rates count as equal.
 pub(super) const TIE: f64 = 1e-7;
 
 /// Parameters of B-Neck.
@@ -50,9 +50,9 @@ pub(super) const TIE: f64 = 1e-7;
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "BNeckParameters")]
 pub struct Parameters {
-    /// Whether sessions may send at a rate that may be final and is not known to be, or is out of date and lower than
-    /// theirs. If not they send nothing until a final rate is found, and keep an old one until the next is: links are
-    /// overloaded for longer.
+    /// Whether sessions may send at a rate that is not known to be final, or is out of date and lower than their
+    /// present one. Otherwise they send nothing until a final rate is found, and keep the old rate until the next is
+    /// found, so links are overloaded for longer.
     pub provisional: bool,
 }
 
@@ -65,50 +65,50 @@ impl Default for Parameters {
 /// The fields of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Packet {
-    /// What the packet is for.
+    /// Purpose of the packet.
     pub kind: Kind,
-    /// Of which cycle of its session.
+    /// Cycle of the session to which the packet belongs.
     pub cycle: u32,
     /// In a probe and its response, the least level so far (lambda), in bit/s.
     pub rate: f64,
-    /// The link that set it (eta).
+    /// Position of the link that set the rate (eta).
     pub setter: Position,
 }
 
-/// What a packet is for.
+/// Purpose of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The session begins, and asks.
+    /// The session begins and asks for its rate.
     Join,
-    /// It asks.
+    /// The session asks for its rate.
     Probe,
-    /// The answer.
+    /// A probe on its way back, with what is known of its rate.
     Response(Verdict),
-    /// The session is to ask again.
+    /// A link asks the session to send a probe.
     Update,
     /// The rate of the session is final.
     Bottleneck,
-    /// The session knows.
+    /// The session reports to its links that its rate is final.
     SetBottleneck {
-        /// Whether a link, or the demand, is known to hold it back.
+        /// Whether a link or the demand is known to limit the session.
         is_claimed: bool,
     },
     /// The session ends.
     Leave,
 }
 
-/// What a response says of the rate in it (tau).
+/// Status of the rate in a response (tau).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may be final.
+    /// The rate may be final.
     Open,
-    /// It is out of date.
+    /// The rate is out of date.
     Stale,
-    /// It is final.
+    /// The rate is final.
     Final,
 }
 
-/// What a sink does: it answers, and asks a session to try again that no link has claimed.
+/// Turns a packet round at the sink: answers a probe, and asks a session that no link has claimed to try again.
 fn turn(header: &mut Header) -> bool {
     let Header::BNeck(packet) = header else { return false };
     match packet.kind {
@@ -119,7 +119,7 @@ fn turn(header: &mut Header) -> bool {
     true
 }
 
-/// Whether `a` is more than `b`, and not only by rounding.
+/// Whether `a` exceeds `b` by more than rounding.
 pub(super) fn exceeds(a: f64, b: f64) -> bool {
     a - b > TIE * a.max(b)
 }
@@ -129,7 +129,7 @@ pub(super) fn ties(a: f64, b: f64) -> bool {
     !exceeds(a, b) && !exceeds(b, a)
 }
 
-/// A source control.
+/// Creates the control of a source.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn SourceControl> {
     Box::new(Source {
         demand: connection.demand.0.min(UNLIMITED),
@@ -143,20 +143,20 @@ pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn S
     })
 }
 
-/// Link controls for so many links.
+/// Creates the controls of `count` links.
 pub fn links(_: &Parameters, count: usize) -> Box<dyn LinkControls> {
     Box::new(vec![Link::default(); count])
 }
 
 struct Source {
-    /// In bit/s.
+    /// Demand in bit/s.
     demand: f64,
     cycle: u32,
-    /// Of the last response, and what it may send at; in bit/s.
+    /// Rate of the last response, and rate at which the session may send, in bit/s.
     rate: f64,
     granted: f64,
     is_waiting: bool,
-    /// What is known of the rate; while it waits, of that which will come.
+    /// Status of the rate; while a response is due, of the rate that will come.
     verdict: Verdict,
     is_leaving: bool,
     is_provisional: bool,
@@ -201,7 +201,7 @@ impl Source {
         }
     }
 
-    /// The rate is final.
+    /// Makes the present rate final.
     fn settle(&mut self, orders: &mut Orders) {
         self.verdict = Verdict::Final;
         self.grant(orders);

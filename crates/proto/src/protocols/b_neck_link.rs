@@ -1,4 +1,4 @@
-//! What a link does in B-Neck, see `b_neck.rs`.
+//! The link control of B-Neck, which `b_neck.rs` describes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,40 +6,40 @@ use crate::control::{LinkControl, LinkOrders, LinkView, Visitor};
 use crate::packet::Header;
 use crate::protocols::b_neck::{Kind, Packet, SOURCE, TIE, UNLIMITED, Verdict, exceeds, ties};
 
-/// What a link knows of a session.
+/// State of a session at a link.
 #[derive(Clone, Copy, Debug)]
 struct Session {
     cycle: u32,
     state: State,
-    /// Whether this link holds it back.
+    /// Whether this link limits the session.
     is_here: bool,
-    /// Of its last response that was not stale, in bit/s; of use if it is idle or elsewhere.
+    /// Rate of the last response that was not out of date, in bit/s; it counts if the session is idle or elsewhere.
     rate: f64,
 }
 
-/// How far a session is with its cycle (mu).
+/// Progress of a session in its cycle (mu).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Its response has passed.
+    /// The response of the session has passed.
     Idle,
-    /// It will ask.
+    /// The session is to send a probe.
     WaitsForProbe,
-    /// It has asked.
+    /// The probe of the session has passed.
     WaitsForResponse,
 }
 
-/// Sessions by rate: for rates of 0 and more the order of bits is that of numbers.
+/// Sessions in order of rate: for rates of 0 or more, bits have the order of numbers.
 type ByRate = BTreeSet<(u64, Visitor)>;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Link {
-    /// In bit/s, as it last saw it; 0 before the first packet.
+    /// Capacity when the control last looked, in bit/s; 0 before the first packet.
     capacity: f64,
     sessions: BTreeMap<Visitor, Session>,
-    /// How many it holds back, and those of them that are idle.
+    /// Number of sessions that the link limits, and those of them that are idle.
     here: usize,
     idle_here: ByRate,
-    /// Those that others hold back, and the sum of their rates in bit/s.
+    /// Sessions that other links limit, and the sum of their rates in bit/s.
     elsewhere: ByRate,
     rate_elsewhere: f64,
 }
@@ -49,17 +49,17 @@ impl Link {
         if self.here > 0 {
             return ((self.capacity - self.rate_elsewhere) / self.here as f64).max(0.0);
         }
-        // There is nobody to give it to; but there may be too little for all.
+        // The link limits no session; but the sessions elsewhere may exceed its capacity.
         if exceeds(self.rate_elsewhere, self.capacity) { 0.0 } else { UNLIMITED }
     }
 
-    /// Whether all that it holds back are idle at its level.
+    /// Whether all sessions that the link limits are idle at its level.
     fn is_bottleneck(&self) -> bool {
         let is_at_level = |end: Option<&(u64, Visitor)>| end.is_some_and(|e| ties(f64::from_bits(e.0), self.level()));
         self.idle_here.len() == self.here && is_at_level(self.idle_here.first()) && is_at_level(self.idle_here.last())
     }
 
-    /// The idle sessions here whose rates are the level, but for `other`.
+    /// Idle sessions here whose rates equal the level, except `other`.
     fn at_level(&self, other: Visitor) -> Vec<Visitor> {
         let level = self.level();
         let from = (level * (1.0 - 2.0 * TIE)).to_bits();
@@ -68,7 +68,7 @@ impl Link {
         tied.filter(|(rate, v)| *v != other && ties(f64::from_bits(*rate), level)).map(|&(_, v)| v).collect()
     }
 
-    /// Puts a session where it belongs by what is new of it.
+    /// Sets the state of a session and moves it to the right list.
     fn set(&mut self, visitor: Visitor, session: Session) {
         self.take_out(visitor);
         let key = (session.rate.to_bits(), visitor);
@@ -92,12 +92,12 @@ impl Link {
             self.idle_here.remove(&key);
         } else {
             self.elsewhere.remove(&key);
-            // Rounding leaves nothing where nobody is.
+            // Without sessions elsewhere, the sum is exactly 0 despite rounding.
             self.rate_elsewhere = if self.elsewhere.is_empty() { 0.0 } else { self.rate_elsewhere - session.rate };
         }
     }
 
-    /// Asks sessions to ask again.
+    /// Sends updates to sessions, so that they send probes.
     fn update(&mut self, visitors: &[Visitor], orders: &mut LinkOrders) {
         for &visitor in visitors {
             let Some(&session) = self.sessions.get(&visitor) else { continue };
@@ -106,7 +106,8 @@ impl Link {
         }
     }
 
-    /// After the level has fallen: holds back those whose rates it has reached, and tells the idle that have more.
+    /// Applies a level that has fallen: limits the sessions whose rates it has reached, and notifies the idle ones that
+    /// have more.
     fn settle(&mut self, orders: &mut LinkOrders) {
         while let Some(&(rate, visitor)) = self.elsewhere.last() {
             if exceeds(self.level(), f64::from_bits(rate)) {
@@ -121,7 +122,7 @@ impl Link {
         self.update(&over, orders);
     }
 
-    /// The capacity may have changed: there is a first packet, or it is told so.
+    /// Applies a change of the capacity, which the first packet or a notice of the change reveals.
     fn look(&mut self, capacity: f64, orders: &mut LinkOrders) {
         if !ties(capacity, self.capacity) {
             let at_level = if exceeds(capacity, self.capacity) { self.at_level(NOBODY) } else { Vec::new() };
@@ -168,7 +169,7 @@ impl Link {
         Verdict::Final
     }
 
-    /// Says whether the session is still idle, and whether it is claimed now.
+    /// Updates whether a session is idle and whether it is claimed.
     fn on_set_bottleneck(&mut self, visitor: Visitor, is_claimed: &mut bool, orders: &mut LinkOrders) {
         let session = self.sessions[&visitor];
         if !session.is_here {
@@ -192,10 +193,10 @@ impl Link {
     }
 }
 
-/// No visitor of any link.
+/// A visitor that no link has.
 const NOBODY: Visitor = Visitor { subflow: u32::MAX, position: SOURCE };
 
-/// What a link tells a session.
+/// The packet by which a link notifies a session.
 fn notice(kind: Kind, session: Session) -> Header {
     Header::BNeck(Packet { kind, cycle: session.cycle, rate: session.rate, setter: SOURCE })
 }

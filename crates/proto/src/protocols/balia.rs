@@ -6,20 +6,20 @@
 //! alpha     = largest rate / rate
 //! ```
 //!
-//! A rate is a window over its round trip, total the sum of all rates.
+//! A rate is a window divided by its round trip; total is the sum of all rates.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::terms::Terms;
+use crate::protocols::capabilities::Capabilities;
 pub use crate::window::links;
 use crate::window::{Aimd, Coupling, Flow, WindowControl, known};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::WINDOWS;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::WINDOWS;
 
-/// A loss takes at most so many halves of a window.
+/// The most halves of a window that a loss takes.
 const MOST_HALVES: f64 = 1.5;
 
 /// Parameters of BALIA.
@@ -27,22 +27,22 @@ const MOST_HALVES: f64 = 1.5;
 #[schemars(rename = "BaliaParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// What alpha is at a loss: "real" as in the paper, or "whole" as in Linux, where 1.9 becomes 1.
+    /// Value of alpha at a loss: "real" as in the paper, or "whole" as in Linux, where 1.9 becomes 1.
     pub alpha: Alpha,
 }
 
-/// What alpha is at a loss.
+/// Value of alpha at a loss.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Alpha {
     /// The quotient of the rates.
     #[default]
     Real,
-    /// The whole part of it.
+    /// The integer part of the quotient.
     Whole,
 }
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     let balia = Balia { alpha: parameters.alpha };
     Box::new(Aimd::new(connection.subflows, connection.first_window, balia))
@@ -52,7 +52,7 @@ struct Balia {
     alpha: Alpha,
 }
 
-/// How many times as fast the fastest subflow is; at least 1.
+/// Rate of the fastest subflow, relative to this one; at least 1.
 fn alpha(flows: &[Flow], subflow: usize) -> f64 {
     known(flows).map(Flow::rate).fold(0.0, f64::max) / flows[subflow].rate()
 }

@@ -1,21 +1,22 @@
-//! BBR, version 1: packets go at the rate that the bottleneck delivers, and about as many as fit without a queue
-//! [cardwell2016].
+//! BBR, version 1: sends at the delivery rate of the bottleneck, with about as many packets in flight as fit without a
+//! queue [cardwell2016].
 //!
 //! ```text
 //! bandwidth = greatest delivery rate of ten rounds      round trip = least of ten seconds
 //! pace      = pacing gain 0.99 bandwidth                window = window gain bandwidth round trip + 3, even
 //!
 //! startup   both gains 2 / ln 2, until the bandwidth has grown by less than a quarter in three rounds
-//! drain     pacing gain ln 2 / 2, until no more is under way than fits
+//! drain     pacing gain ln 2 / 2, until no more is in flight than fits
 //! probing   pacing gains 1.25, 0.75, 1, 1, 1, 1, 1, 1, each for about a round trip; window gain 2
 //! round trip probing   a window of 4 for 200 ms and a round, where no round trip was as short for ten seconds
 //! ```
 //!
-//! A round lasts until a packet is acknowledged that was sent after it began. Marks and losses change nothing, but that at a
-//! loss the window holds as many as were under way, for a round. After a timeout it is 1 until an acknowledgement comes.
+//! A round lasts until a packet is acknowledged that was sent after the round began. Marks and losses change nothing,
+//! except that after a loss the window equals the packets in flight, for a round. After a timeout it is 1 until an
+//! acknowledgement arrives.
 //!
-//! differs: where probing begins is random in the original, but never with 0.75; here the digits of the present stand for
-//! chance. There are no bursts to make room for but three packets. Policers are not looked for.
+//! differs: the phase in which probing begins is random in the original, but never the one with 0.75; here the digits
+//! of the present time stand for chance. Bursts get room for three packets only. Policers are not detected.
 
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Rate, Span, Time};
@@ -24,13 +25,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
 use crate::protocols::bbr_model::Model;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::range;
-use crate::protocols::terms::Terms;
 pub use crate::window::links;
 use crate::window::{Acked, MOST_WINDOW, PACES, Signal, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { many_paths: false, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities { many_paths: false, ..Capabilities::WINDOWS };
 
 /// The gain that doubles the rate in a round trip: 2 / ln 2.
 const HIGH: f64 = 2.0 * std::f64::consts::LOG2_E;
@@ -38,31 +39,31 @@ const HIGH: f64 = 2.0 * std::f64::consts::LOG2_E;
 /// Pacing gains while probing for bandwidth.
 const PHASES: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
 
-/// A little less than the bandwidth is paced, so that queues do not last.
+/// Part of the bandwidth at which packets are paced, so that queues do not last.
 const MARGIN: f64 = 0.99;
 
-/// Room for packets that wait to be sent and acknowledgements that wait to be told, in packets.
+/// Room in packets for packets that wait at the source and acknowledgements that wait at the sink.
 const ROOM: f64 = 3.0;
 
-/// The least window, in packets, but after a timeout.
+/// The least window in packets, except after a timeout.
 const LEAST: f64 = 4.0;
 
-/// What a round trip is taken for before the first is known, in seconds.
+/// Round trip that is assumed before the first is known, in seconds.
 const FIRST_RTT: f64 = 1e-3;
 
-/// Parameters of BBR; as in Linux.
+/// Parameters of BBR; the defaults are those of Linux.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BbrParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// How many times what fits without a queue may be under way while it probes for bandwidth, 1 to 10.
+    /// Packets in flight while probing for bandwidth, relative to those that fit without a queue; 1 to 10.
     #[serde(deserialize_with = "gain")]
     #[schemars(range(min = 1, max = 10))]
     pub window_gain: f64,
-    /// How long the least round trip counts before it is probed for; 100 ms to 1000 s.
+    /// Time for which the least round trip counts before it is probed for; 100 ms to 1000 s.
     #[serde(deserialize_with = "memory")]
     pub round_trip_memory: SpanText,
-    /// How long that probing takes at the least; 1 ms to 10 s.
+    /// The least duration of a probe for the round trip; 1 ms to 10 s.
     #[serde(deserialize_with = "probe")]
     pub round_trip_probe: SpanText,
 }
@@ -85,59 +86,59 @@ fn probe<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Erro
     range::span(Span::ms(1)..=Span::s(10), deserializer)
 }
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     let packet = 8.0 * connection.packet.0 as f64;
     Box::new(Bbr::new(parameters.clone(), packet, connection.first_window))
 }
 
-/// What it is at.
+/// The mode of the control.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mode {
     Startup,
     Drain,
-    /// Probing for bandwidth: the phase, and since when it lasts, in seconds.
+    /// Probing for bandwidth: the phase, and its beginning in seconds.
     Bandwidth(usize, f64),
-    /// Probing for the round trip; from when on no more is under way than is to be.
+    /// Probing for the round trip; `Some` once the packets in flight fit the small window.
     RoundTrip(Option<Probe>),
 }
 
-/// The window is as small as it is to be.
+/// A probe for the round trip with its small window reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Probe {
-    /// Until when at the least, in seconds.
+    /// Earliest end of the probe, in seconds.
     end: f64,
-    /// Whether it has been so for a round.
+    /// Whether a round has passed.
     has_lasted: bool,
 }
 
 struct Bbr {
     parameters: Parameters,
-    /// In bits.
+    /// Packet size in bits.
     packet: f64,
     first: f64,
     mode: Mode,
     model: Model,
     window: f64,
-    /// The window before a loss, or before it probed for the round trip.
+    /// Window before a loss, or before the probe for the round trip.
     prior: f64,
     recovery: Recovery,
     has_lost: bool,
     is_restarting: bool,
-    /// In packets a second.
+    /// Pace in packets a second.
     pace: f64,
 }
 
-/// Where it stands after a loss.
+/// State after a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recovery {
     None,
-    /// A loss is known, its acknowledgement not yet seen.
+    /// A loss is known, and the acknowledgement that revealed it is not yet counted.
     Begins,
-    /// As many go as come, for a round.
+    /// For a round, as many packets leave as are acknowledged.
     Conserves,
     Grows,
-    /// All was lost.
+    /// A timeout: all packets in flight are lost.
     TimedOut,
 }
 
@@ -175,7 +176,7 @@ impl Bbr {
         }
     }
 
-    /// The window that holds so many times what fits.
+    /// Window in packets for `gain` times the packets that fit without a queue.
     fn target(&self, gain: f64) -> f64 {
         let Some(fits) = self.model.fits(gain) else { return self.first };
         let even = ((fits.ceil() + ROOM) * 0.5).ceil() * 2.0;
@@ -183,12 +184,12 @@ impl Bbr {
     }
 
     fn probe_bandwidth(&mut self, now: Time) {
-        // Any but the second.
+        // Any phase except the second.
         let phase = (chance(now.0) % 7) as usize;
         self.mode = Mode::Bandwidth(if phase == 0 { 0 } else { phase + 1 }, now.seconds());
     }
 
-    /// Goes from phase to phase while it probes for bandwidth.
+    /// Advances the phases while probing for bandwidth.
     fn advance(&mut self, acked: &Acked) {
         let Mode::Bandwidth(phase, since) = self.mode else { return };
         let now = acked.now.seconds();
@@ -205,7 +206,7 @@ impl Bbr {
         }
     }
 
-    /// Finds out whether startup has filled the pipe, and drains what it has put too much there.
+    /// Detects whether startup has filled the path, and drains the queue that startup has built.
     fn leave_startup(&mut self, acked: &Acked, begins_round: bool) {
         let is_told = begins_round && acked.delivery.is_some_and(|delivery| !delivery.is_limited_by_source);
         if is_told && !self.model.is_full {
@@ -219,7 +220,7 @@ impl Bbr {
         }
     }
 
-    /// Measures the least round trip, and makes room to measure it anew where it has become old.
+    /// Measures the least round trip, and empties the path to measure it again where it is out of date.
     fn measure_round_trip(&mut self, acked: &Acked, begins_round: bool) {
         let now = acked.now.seconds();
         let is_old = now > self.model.rtt_at + self.parameters.round_trip_memory.0.seconds();
@@ -250,13 +251,13 @@ impl Bbr {
         }
     }
 
-    /// Keeps the window for when a loss or a probe is over.
+    /// Saves the window, to be restored after a loss or a probe.
     fn save(&mut self) {
         let is_disturbed = self.recovery != Recovery::None || matches!(self.mode, Mode::RoundTrip(_));
         self.prior = if is_disturbed { self.prior.max(self.window) } else { self.window };
     }
 
-    /// Whether recovery says what the window is.
+    /// Updates the recovery from a loss; true if recovery determines the window.
     fn recover(&mut self, acked: &Acked, begins_round: bool) -> bool {
         let fits = f64::from(acked.in_flight.1) + f64::from(acked.packets);
         match self.recovery {
@@ -298,7 +299,7 @@ impl Bbr {
         let gain = self.pacing_gain();
         if bandwidth > 0.0 {
             let pace = gain * MARGIN * bandwidth;
-            // While it starts, few delivery rates tell of the path.
+            // At first, delivery rates say little of the path.
             if self.model.is_full || pace > self.pace || self.model.round <= 1 {
                 self.pace = pace;
             }
@@ -308,7 +309,7 @@ impl Bbr {
     }
 }
 
-/// Spreads the bits of a number over all of it.
+/// Mixes the bits of a number.
 fn chance(seed: u64) -> u64 {
     let mixed = (seed ^ (seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,4 +1,4 @@
-//! What BBR knows of its path: how fast it delivers, how short its round trip is, whether it is full [cardwell2016].
+//! BBR's model of its path: delivery rate, least round trip, and whether the path is full [cardwell2016].
 
 use std::collections::VecDeque;
 
@@ -7,33 +7,35 @@ use crate::window::{Delivery, MOST_WINDOW};
 /// Rounds for which a bandwidth counts.
 const ROUNDS: u64 = 10;
 
-/// The pipe is full when the bandwidth has grown by less than this factor in so many rounds.
+/// Growth of the bandwidth below which the path may be full.
 const GROWTH: f64 = 1.25;
+
+/// Rounds of less growth after which the path is full.
 const FULL_ROUNDS: u32 = 3;
 
-/// What is known of the path.
+/// The model of the path.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     /// Delivery rates in packets a second with their rounds, later ones smaller.
     rates: VecDeque<(u64, f64)>,
-    /// The least round trip and when it was measured, in seconds; infinite before the first.
+    /// Least round trip in seconds; infinite before the first.
     pub rtt: f64,
-    /// See `rtt`.
+    /// Time at which the least round trip was measured, in seconds.
     pub rtt_at: f64,
-    /// How many rounds there were.
+    /// Number of rounds so far.
     pub round: u64,
-    /// The round ends when a packet is acknowledged that was sent when so many had been delivered.
+    /// Packets that must have been delivered when a packet is sent, for its acknowledgement to end the round.
     round_end: u64,
     /// Packets delivered so far.
     pub delivered: u64,
-    /// The bandwidth when it last grew much, and for how many rounds it has not.
+    /// Bandwidth when it last grew much, and number of rounds since.
     plateau: (f64, u32),
     /// Whether startup has filled the path.
     pub is_full: bool,
 }
 
 impl Model {
-    /// Knows nothing.
+    /// Creates a model without knowledge.
     pub fn new() -> Self {
         Self {
             rates: VecDeque::new(),
@@ -47,12 +49,12 @@ impl Model {
         }
     }
 
-    /// In packets a second; 0 before the first sample.
+    /// Bandwidth in packets a second; 0 before the first sample.
     pub fn bandwidth(&self) -> f64 {
         self.rates.front().map_or(0.0, |&(_, rate)| rate)
     }
 
-    /// Takes a delivery rate in; says whether a round begins.
+    /// Adds a delivery rate; true if a round begins.
     pub fn on_delivery(&mut self, delivery: &Delivery) -> bool {
         self.delivered = delivery.delivered;
         let begins = delivery.before >= self.round_end;
@@ -70,12 +72,13 @@ impl Model {
         begins
     }
 
-    /// A round begins here: it ends when something that is sent from now on is acknowledged.
+    /// Begins a round, which ends when a packet that is sent from now on is acknowledged.
     pub fn begin_round(&mut self) {
         self.round_end = self.delivered;
     }
 
-    /// A round has gone by in which the source sent all it might: if the bandwidth no longer grows, the path is full.
+    /// Detects after a round in which the source was not limited whether the bandwidth no longer grows, so that the
+    /// path is full.
     pub fn look_for_plateau(&mut self) {
         let bandwidth = self.bandwidth();
         let (height, rounds) = self.plateau;
@@ -83,12 +86,12 @@ impl Model {
         self.is_full |= self.plateau.1 >= FULL_ROUNDS;
     }
 
-    /// What was reached before counts no more for whether the path is full.
+    /// Restarts the detection of a full path.
     pub fn forget_plateau(&mut self) {
         self.plateau = (0.0, 0);
     }
 
-    /// So many times what fits on the path without a queue, in packets; `None` before anything is known.
+    /// Packets that fit on the path without a queue, times `gain`; `None` before anything is known.
     pub fn fits(&self, gain: f64) -> Option<f64> {
         let fits = gain * self.bandwidth() * self.rtt;
         (fits > 0.0 && self.rtt.is_finite()).then_some(fits.min(MOST_WINDOW))

@@ -1,9 +1,9 @@
 //! BFYZ (reconstruction): max-min fair rates with one number for each session at a link [bartal2002].
 //!
-//! A packet goes round and round its path. On the way down it carries the rate of its session and the link that set it;
-//! on the way back it collects the least level of the links, which is the new rate. A link keeps of each session whether
-//! others hold it back (`elsewhere`), then at what rate, or the link itself (`here`). The packet counts its session as
-//! held back here; then
+//! A packet circulates on its path. On the way down it carries the rate of its session and the link that set it; on the
+//! way back it collects the least level of the links, which is the new rate. A link keeps for each session whether
+//! other links limit it (`elsewhere`), with its rate, or the link itself does (`here`). The packet counts its session
+//! as limited here; then
 //!
 //! ```text
 //! residual = (capacity - sum of rates elsewhere) / here
@@ -12,18 +12,18 @@
 //!        or, with none here, capacity - sum of rates elsewhere + greatest rate elsewhere
 //! ```
 //!
-//! A rate elsewhere that is above the residual may be out of date; the greatest of them keeps the level from falling
-//! for its sake. The link that set the rate does not count the session as elsewhere, so that the session takes part in
-//! what the link has more to give.
+//! A rate elsewhere that exceeds the residual may be out of date; the greatest of them keeps the level from falling
+//! because of it. The link that set the rate does not count the session as elsewhere, so that the session shares
+//! capacity that the link has to spare.
 //!
-//! A packet costs the search of two ordered trees. At each link a session takes 16 bytes, and 12 more if its rate is
-//! held by no other session there; with the room that trees keep free about 25 and 20.
+//! A packet costs the search of two ordered trees. At each link a session takes 16 bytes, and 12 more if no other
+//! session there has the same rate; with the spare room of trees about 25 and 20.
 //!
-//! The equations of the original were not to be had. This form follows from its abstract and from a synchronous form of it
-//! by an author of s-PERC [jose2019]. differs: its links do a constant amount of work for each packet; here the greatest
-//! rate is looked up in an ordered tree, and is exact.
+//! The equations of the original were not available. This form follows from its abstract and from a synchronous form of
+//! it by an author of s-PERC [jose2019]. differs: links of the original do a constant amount of work for each packet;
+//! here the greatest rate is looked up in an ordered tree, and is exact.
 //!
-//! Rates are whole numbers of bit/s and sums of them, so that they return to exactly zero.
+//! Rates are whole numbers of bit/s, and so are sums of them, so that sums return to exactly zero.
 
 use std::collections::BTreeMap;
 
@@ -35,20 +35,20 @@ use crate::control::{
     ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Position, SourceControl, Visitor,
 };
 use crate::packet::Header;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::probe_cycle::{CycleProbe, CycleSource};
-use crate::protocols::terms::Terms;
 use crate::protocols::whole_rates::{RateCounts, UNLIMITED, whole};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::SINGLE_PATH;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::SINGLE_PATH;
 
-/// No link has set the rate.
+/// Value of `setter` where no link has set the rate.
 const NONE: Position = Position::MAX;
 
-/// What a link keeps in place of a rate of a session that it holds back itself.
+/// Value in place of a rate for a session that the link limits itself.
 const HERE: i64 = -1;
 
-/// Parameters of BFYZ: it has none.
+/// Parameters of BFYZ: there are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BfyzParameters")]
 #[serde(deny_unknown_fields, default)]
@@ -57,26 +57,26 @@ pub struct Parameters {}
 /// The fields of a packet. Rates are whole, in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Whether its session ends.
+    /// Whether the session ends.
     pub is_last: bool,
-    /// In which cycle it was sent, so that a second copy of a reply is known for one.
+    /// Cycle in which the packet was sent, by which a second copy of a reply is recognised.
     pub cycle: u32,
     /// The rate of the session (AR).
     pub rate: i64,
-    /// The link that set it (t).
+    /// Position of the link that set the rate (t).
     pub setter: Position,
     /// On the way back, the least level so far (minB).
     pub level: i64,
-    /// The link whose level that is (minT).
+    /// Position of the link with that level (minT).
     pub lowest: Position,
 }
 
-/// A source control.
+/// Creates the control of a source.
 pub fn source(_: &Parameters, _: &ConnectionView) -> Box<dyn SourceControl> {
     Box::new(CycleSource::<Probe>::new())
 }
 
-/// Link controls for so many links.
+/// Creates the controls of `count` links.
 pub fn links(_: &Parameters, count: usize) -> Box<dyn LinkControls> {
     Box::new(vec![Link::default(); count])
 }
@@ -109,25 +109,25 @@ impl CycleProbe for Probe {
 
 #[derive(Clone, Debug, Default)]
 struct Link {
-    /// For each session its rate if others hold it back, otherwise [`HERE`].
+    /// For each session its rate if other links limit it, otherwise [`HERE`].
     sessions: BTreeMap<Visitor, i64>,
     shares: Shares,
 }
 
 const _: () = assert!(std::mem::size_of::<(Visitor, i64)>() == 16, "sixteen bytes for each session");
 
-/// What the labels of all sessions come to.
+/// Sums over the labels of all sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Shares {
-    /// Sessions that the link holds back.
+    /// Number of sessions that the link limits.
     here: i64,
-    /// The rates of all others, in order, and their sum.
+    /// Rates of all other sessions, in order, and their sum.
     elsewhere: RateCounts,
     rate_elsewhere: i64,
 }
 
 impl Shares {
-    /// Counts a session under a label.
+    /// Adds a session with a label.
     fn add(&mut self, label: i64) {
         if label == HERE {
             self.here += 1;
@@ -137,7 +137,7 @@ impl Shares {
         }
     }
 
-    /// Takes back what [`Self::add`] did.
+    /// Removes a session with a label.
     fn remove(&mut self, label: i64) {
         if label == HERE {
             self.here -= 1;
@@ -147,12 +147,12 @@ impl Shares {
         }
     }
 
-    /// What is left for each of `here` sessions (R).
+    /// Capacity that is left for each of `here` sessions (R).
     fn residual(&self, capacity: i64, here: i64) -> i64 {
         capacity.saturating_sub(self.rate_elsewhere) / here.max(1)
     }
 
-    /// What the link offers (B).
+    /// Level of the link (B).
     fn level(&self, capacity: i64) -> i64 {
         let greatest = self.elsewhere.greatest().unwrap_or(0);
         let residual = self.residual(capacity, self.here);

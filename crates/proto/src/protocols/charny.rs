@@ -1,26 +1,28 @@
-//! Charny: max-min fair rates by marks on sessions that others hold back [charny1995].
+//! Charny: max-min fair rates by marks on sessions that other links limit [charny1995].
 //!
-//! A packet goes round and round its path. It carries the rate that its session asks for. A link records that rate,
-//! marks the sessions that get along with less than it advertises, and lowers the packet's rate to what it advertises:
+//! A packet circulates on its path. It carries the rate that its session asks for. A link records that rate, marks the
+//! sessions that ask for less than it advertises, and lowers the packet's rate to what it advertises:
 //!
 //! ```text
 //! advertised = (capacity - sum of marked rates) / sessions without mark
 //!              or, with all marked, capacity - sum of rates + greatest rate
 //! ```
 //!
-//! At a packet the session loses its mark; all with rates up to what is advertised get one; then those with rates above
-//! what is advertised now lose theirs again. The rate that comes back is the session's. If some link had no more to give
-//! than it asked for, it asks for the same again, otherwise for all it can get.
+//! When its packet arrives, a session loses its mark. Then all sessions with rates up to the advertised rate get a
+//! mark; then those with rates above the newly advertised rate lose it again. The rate that comes back is the
+//! session's. If some link could not give more, the session asks for the same rate again, otherwise for an unlimited
+//! one.
 //!
-//! A packet costs a look at every session of the link, at which a session takes 24 bytes and the room that trees keep
-//! free. It has been shown to settle within about four round trips for each level of bottlenecks.
+//! A packet costs a look at every session of the link, at which a session takes 24 bytes and the spare room of trees.
+//! The protocol has been shown to settle within about four round trips for each level of bottlenecks.
 //!
-//! The text of the original was not to be had; this is a reconstruction from what is said about it. A demand is a link
-//! of that capacity at the beginning of the path.
+//! The text of the original was not available; this is a reconstruction from descriptions of it. A demand is a link of
+//! that capacity at the beginning of the path.
 //!
-//! Sums are added anew at each packet, so that rounding does not build up, and nothing stays behind. But a rate
-//! that is all a link has left may differ from what is advertised by a rounding error. It must count as the same, or its
-//! session asks for all, takes from others what they have, and this goes on for ever: hence `TOLERANCE`.
+//! Sums are computed anew at each packet, so that rounding does not build up and nothing stays behind. But a rate that
+//! takes all that a link has left may differ from the advertised rate by a rounding error. It must count as the same.
+//! Otherwise its session asks for an unlimited rate and takes capacity from others, and this goes on for ever: hence
+//! `TOLERANCE`.
 
 use std::collections::BTreeMap;
 
@@ -30,19 +32,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::probe_cycle::{CycleProbe, CycleSource};
-use crate::protocols::terms::Terms;
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::SINGLE_PATH;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::SINGLE_PATH;
 
-/// Rates that differ by less than this, relative to them, are the same.
+/// Relative difference below which rates count as equal.
 const TOLERANCE: f64 = 1e-9;
 
-/// More than any link carries, in bit/s.
+/// A rate above any capacity, in bit/s.
 const UNLIMITED: f64 = 1e18;
 
-/// Parameters of Charny: it has none.
+/// Parameters of Charny: there are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CharnyParameters")]
 #[serde(deny_unknown_fields, default)]
@@ -51,22 +53,22 @@ pub struct Parameters {}
 /// The fields of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probe {
-    /// Whether its session ends.
+    /// Whether the session ends.
     pub is_last: bool,
-    /// In which cycle it was sent, so that a second copy of a reply is known for one.
+    /// Cycle in which the packet was sent, by which a second copy of a reply is recognised.
     pub cycle: u32,
-    /// The rate asked for, and what links leave of it, in bit/s.
+    /// Rate that the session asks for, lowered by links, in bit/s.
     pub rate: f64,
-    /// Whether a link had no more to give than that (u).
+    /// Whether a link could not give more than that (u).
     pub is_held: bool,
 }
 
-/// A source control.
+/// Creates the control of a source.
 pub fn source(_: &Parameters, _: &ConnectionView) -> Box<dyn SourceControl> {
     Box::new(CycleSource::<Probe>::new())
 }
 
-/// Link controls for so many links.
+/// Creates the controls of `count` links.
 pub fn links(_: &Parameters, count: usize) -> Box<dyn LinkControls> {
     Box::new(vec![Link::default(); count])
 }
@@ -97,17 +99,17 @@ impl CycleProbe for Probe {
     }
 }
 
-/// Whether a rate is less than another, or the same.
+/// Whether a rate is less than another or equal to it within the tolerance.
 fn is_at_most(rate: f64, other: f64) -> bool {
     rate <= other * (1.0 + TOLERANCE)
 }
 
-/// What a link keeps of a session.
+/// State of a session at a link.
 #[derive(Clone, Copy, Debug)]
 struct Record {
-    /// What it asked for last, in bit/s.
+    /// Rate that the session last asked for, in bit/s.
     rate: f64,
-    /// Whether others hold it back.
+    /// Whether other links limit the session.
     is_marked: bool,
 }
 
@@ -128,7 +130,7 @@ impl Link {
         if others == 0 { capacity - sum + greatest } else { (capacity - sum) / others as f64 }
     }
 
-    /// Records what a session asks for, and gives what the link advertises then.
+    /// Records the rate that a session asks for, and returns the advertised rate after that.
     fn record(&mut self, capacity: f64, visitor: Visitor, rate: f64) -> f64 {
         self.sessions.insert(visitor, Record { rate, is_marked: false });
         let first = self.advertised(capacity);
@@ -150,7 +152,7 @@ impl LinkControl for Link {
             self.sessions.remove(&visitor);
             return;
         }
-        // No number becomes 0.
+        // NaN becomes 0.
         let asked = if probe.rate > 0.0 { probe.rate.min(UNLIMITED) } else { 0.0 };
         let advertised = self.record(link.capacity.0, visitor, asked);
         probe.is_held |= is_at_most(advertised, asked);

@@ -1,21 +1,21 @@
-//! COBB-like: max-min fair rates from counts that links make anew in every period, in the manner of [cobb2008].
+//! COBB-like: max-min fair rates from counts that links take anew in every period, in the manner of [cobb2008].
 //!
-//! A source sends one probe in every period, with the rate that it was granted last. A link adds up the rates of sessions
-//! that have less than its share, `elsewhere`, and counts the others, `here`; at the end of its period it offers a new
-//! share, and begins to count anew:
+//! A source sends one probe in every period, with the rate that it was granted last. A link sums the rates of the
+//! sessions with less than its share, `elsewhere`, and counts the others, `here`. At the end of its period it offers a
+//! new share, and begins to count anew:
 //!
 //! ```text
 //! share = max( (capacity - elsewhere) / here,  capacity / sessions,  largest rate elsewhere )       here > 0
 //!       = max( capacity - elsewhere + largest rate elsewhere,  capacity / sessions )                here = 0
 //! ```
 //!
-//! A link keeps nothing of a session. But every session must come by once in each period: where probes take longer than a
-//! period to come back, or wait in queues, sessions are missed and shares are far too large.
+//! A link keeps no state of a session. But every session must send a probe in each period: where probes take longer
+//! than a period to come back, or wait in queues, sessions are missed and shares are far too large.
 //!
-//! The rules of the original were not to be had. This form follows from what is said about it: constant state at a link,
-//! stabilising whatever it starts with, a constant period that must be longer than the round trip of control packets. It
-//! shows the large errors that are reported where that does not hold [mozo2012, sec. V]. What holds for it need not hold
-//! for the original.
+//! The rules of the original were not available. This form follows from descriptions of it: constant state at a link,
+//! stabilisation from any state, a constant period that must be longer than the round trip of control packets. It shows
+//! the large errors that are reported where that does not hold [mozo2012, sec. V]. Results for it may not hold for the
+//! original.
 
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Rate, Span, Time};
@@ -24,21 +24,22 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::expect::Expect;
-use crate::protocols::terms::Terms;
 
-/// On what terms it serves.
+/// What the protocol can serve.
 // Links count probes anew in every period, and miss those that come late.
-pub const TERMS: Terms = Terms { expect: Expect { may_wait: false, ..Expect::USUAL }, ..Terms::SINGLE_PATH };
+pub const CAPABILITIES: Capabilities =
+    Capabilities { expect: Expect { may_wait: false, ..Expect::USUAL }, ..Capabilities::SINGLE_PATH };
 
-/// More than any link carries, in bit/s.
+/// A rate above any capacity, in bit/s.
 const UNLIMITED: f64 = 1e15;
 
-/// Rates that differ by less than this count as equal, relative.
+/// Relative difference below which rates count as equal.
 const TIE: f64 = 1e-9;
 
-/// The first period of a link is shorter, so that none ends just when its first session comes by; nor, in a network of
-/// round delays, many others.
+/// Length of a link's first period, relative to the others. It is shorter, so that no period ends just when the first
+/// session passes, or when many others pass in a network of round delays.
 const FIRST_PERIOD: f64 = 0.381_966;
 
 /// Parameters of COBB-like.
@@ -46,8 +47,8 @@ const FIRST_PERIOD: f64 = 0.381_966;
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "CobbLikeParameters")]
 pub struct Parameters {
-    /// The period of links, and of sources unless their round trip is longer; 1 us to 100 s. It should be longer than any
-    /// round trip; 70 ms by [mozo2012, sec. V].
+    /// The period of links, and of sources unless their round trip is longer; 1 us to 100 s. It should be longer than
+    /// any round trip; [mozo2012, sec. V] take 70 ms.
     #[serde(deserialize_with = "period")]
     pub period: SpanText,
 }
@@ -64,36 +65,36 @@ fn period<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Err
     if good { Ok(value) } else { Err(de::Error::custom(format!("it is {}; it must be 1 us to 100 s", value.0))) }
 }
 
-/// The fields of a probe. Rates in bit/s.
+/// The fields of a probe; rates in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probe {
-    /// Its number, so that a second copy of a reply is known for one.
+    /// Number of the probe, by which a second copy of a reply is recognised.
     pub number: u32,
-    /// What the session was granted last; unlimited at first.
+    /// Rate that the session was last granted; unlimited at first.
     pub rate: f64,
-    /// The least share of the links so far.
+    /// Least share of the links so far.
     pub share: f64,
 }
 
-/// A source control.
+/// Creates the control of a source.
 pub fn source(parameters: &Parameters, _: &ConnectionView) -> Box<dyn SourceControl> {
     Box::new(Source { period: parameters.period.0, rate: UNLIMITED, number: 0, due: Time(0), is_waiting: false })
 }
 
-/// Link controls for so many links.
+/// Creates the controls of `count` links.
 pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
     Box::new(vec![Link { period: parameters.period.0, share: None, counts: Counts::default() }; count])
 }
 
 struct Source {
     period: Span,
-    /// In bit/s.
+    /// Granted rate in bit/s.
     rate: f64,
-    /// Of the probe sent last.
+    /// Number of the last probe.
     number: u32,
-    /// When the next probe should go.
+    /// Time at which the next probe is due.
     due: Time,
-    /// Whether the last one is not yet back.
+    /// Whether the reply to the last probe is due.
     is_waiting: bool,
 }
 
@@ -135,13 +136,13 @@ impl SourceControl for Source {
     }
 }
 
-/// What a link counts in a period. Rates in bit/s.
+/// Counts of a link in a period; rates in bit/s.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
-    /// All sessions, and those of them that have the share or more.
+    /// Number of all sessions, and of those with the share or more.
     sessions: u64,
     here: u64,
-    /// The sum of the rates of the others, and the largest of them.
+    /// Sum of the rates of the other sessions, and the largest of them.
     elsewhere: f64,
     largest: f64,
 }
@@ -149,7 +150,7 @@ struct Counts {
 #[derive(Clone, Copy, Debug)]
 struct Link {
     period: Span,
-    /// What it offers, in bit/s; `None` as long as nobody comes by.
+    /// Share that the link offers, in bit/s; `None` until a session passes.
     share: Option<f64>,
     counts: Counts,
 }
@@ -165,7 +166,7 @@ impl Counts {
         }
     }
 
-    /// What there is for each session, if there was any.
+    /// Share of each session, from the counts of a period.
     fn share(&self, capacity: f64) -> f64 {
         let left = capacity - self.elsewhere;
         let each = if self.here > 0 { left / self.here as f64 } else { left + self.largest };
@@ -194,7 +195,7 @@ impl LinkControl for Link {
         }
     }
 
-    /// It keeps nothing of any session.
+    /// Links keep no state of sessions.
     fn is_clear(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! Copa: a rate that is the inverse of the queueing delay, so that two packets of each connection wait [arun2018].
+//! Copa: a rate inverse to the queueing delay, so that each connection keeps two packets in queues [arun2018].
 //!
 //! ```text
 //! target  = 1 / (delta queueing)      packets a second,  queueing = standing - least round trip
@@ -6,70 +6,77 @@
 //! window -= velocity / (delta window)    otherwise
 //! ```
 //!
-//! The standing round trip is the least of the last half of a round trip, the least one that of ten seconds. The velocity
-//! doubles once a round trip after the window has gone the same way for three, and is 1 again when it turns. Packets are
-//! sent at twice the window in a standing round trip. The window doubles in a round trip until the rate is over the target.
+//! The standing round trip is the least of the last half of a round trip; the least round trip is that of ten seconds.
+//! The velocity doubles once a round trip after the window has moved in one direction for three, and returns to 1 when
+//! the direction changes. Packets are sent at twice the window in a standing round trip. The window doubles in a round
+//! trip until the rate exceeds the target.
 //!
-//! With connections of its kind the queue empties every five round trips or so. If for ten it did not, some other fills it:
-//! then, in competitive mode, 1 / delta grows by one in a round trip and halves at a loss, as Reno's window does. Otherwise
-//! losses change nothing.
+//! Among Copa connections the queue empties about every five round trips. If it does not for ten, another protocol
+//! fills it: then, in competitive mode, 1 / delta grows by one in a round trip and halves at a loss, as Reno's window
+//! does. Otherwise losses change nothing.
 //!
-//! differs: the velocity is at most delta times the window, so that the window doubles in a round trip at the most. It is 1
-//! as soon as the window turns, and on the way down half of what waits beyond the target leaves in a round trip, at once.
-//! In the paper both ways have the same velocity, which is 1 again at the end of the round trip of the turn: known so late,
-//! it overshoots as far again, and after some starts the window swings by fifty packets for ever.
+//! differs: the velocity is at most delta times the window, so that the window at most doubles in a round trip. It
+//! returns to 1 as soon as the direction changes. On the way down, half of the packets that wait beyond the target
+//! leave in one round trip, at once. In the paper both directions have the same velocity, which returns to 1 at the end
+//! of the round trip in which the direction changes: this late, the window overshoots as far again, and after some
+//! starts it oscillates by fifty packets for ever.
 //!
-//! differs: a queue that is as good as empty is one of a packet of its own or less, if that is more than the tenth of the
-//! paper; round trips of slow start do not count among those in which it did not empty; and these are ten, where the paper
-//! has the five of its swing itself. Otherwise a connection alone on a slow link takes its own queue for that of others,
-//! competes with itself, and never stops. Several that start at once over a queue that they fill together may still do so.
+//! differs: a queue counts as empty with one of the connection's own packets or fewer in it, if that is more than the
+//! tenth of the paper. Round trips of slow start do not count as those in which the queue did not empty. The queue must
+//! empty within ten round trips, where the paper has five, the length of the oscillation itself. Otherwise a connection
+//! alone on a slow link takes its own queue for that of others, competes with itself, and never stops. Several
+//! connections that start at once and fill a queue together may still do so.
 
 use anabranch_core::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::range;
-use crate::protocols::terms::Terms;
 pub use crate::window::links;
 use crate::window::{Acked, MOST_WINDOW, PACES, Recent, Signal, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { many_paths: false, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities { many_paths: false, ..Capabilities::WINDOWS };
 
 /// The least window, in packets.
 const LEAST: f64 = 2.0;
 
-/// For so long the least round trip counts, in seconds [arun2018, sec. 2].
+/// Time for which the least round trip counts, in seconds [arun2018, sec. 2].
 const LEAST_SPAN: f64 = 10.0;
 
-/// For so many round trips others count.
+/// Round trips for which the standing round trip counts.
 const STANDING_SPAN: f64 = 0.5;
+
+/// Round trips for which the greatest one counts.
 const MOST_SPAN: f64 = 4.0;
 
-/// A queueing delay of this share of the greatest is an empty queue; there must be one in so many round trips, twice those of a swing.
+/// Share of the greatest queueing delay below which a queue is empty.
 const EMPTY: f64 = 0.1;
+
+/// Round trips within which a queue must be empty once: twice those of an oscillation.
 const PATIENCE: f64 = 10.0;
 
-/// So many round trips of the same direction before the velocity doubles.
+/// Round trips in one direction before the velocity doubles.
 const STEADY: u32 = 3;
 
-/// This share of its packets that wait beyond the target leaves in a round trip.
+/// Share of the packets waiting beyond the target that leaves in a round trip.
 const DRAIN: f64 = 0.5;
 
-/// Packets are sent so many times as fast as windows come to.
+/// Factor of the sending rate over window divided by round trip.
 const HASTE: f64 = 2.0;
 
-/// Parameters of Copa; as in the paper.
+/// Parameters of Copa; the defaults are those of the paper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CopaParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// One over the packets that are to wait (delta), 1e-3 to 1 [arun2018, sec. 2].
+    /// One over the packets that are to wait in queues (delta), 1e-3 to 1 [arun2018, sec. 2].
     #[serde(deserialize_with = "delta")]
     #[schemars(range(min = 1e-3, max = 1))]
     pub delta: f64,
-    /// Whether it looks for others that fill queues, and competes with them [arun2018, sec. 2.2].
+    /// Whether the control detects other protocols that fill queues, and competes with them [arun2018, sec. 2.2].
     pub competitive: bool,
 }
 
@@ -83,7 +90,7 @@ fn delta<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     range::number(1e-3..=1.0, deserializer)
 }
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     let packet = 8.0 * connection.packet.0 as f64;
     Box::new(Copa::new(parameters.clone(), packet, connection.first_window))
@@ -91,31 +98,31 @@ pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn W
 
 struct Copa {
     parameters: Parameters,
-    /// In bits.
+    /// Packet size in bits.
     packet: f64,
     first: f64,
     window: f64,
     is_starting: bool,
-    /// Packets that are to wait: 1 / delta.
+    /// Packets that are to wait in queues: 1 / delta.
     waiting: f64,
     course: Course,
     standing: Recent,
     least: Recent,
     most: Recent,
-    /// By when the queue must be empty again, in seconds, or else another fills it.
+    /// Time in seconds by which the queue must be empty again; otherwise another protocol fills it.
     must_empty: Option<f64>,
     is_competing: bool,
     has_lost: bool,
 }
 
-/// Which way the window goes.
+/// The direction of the window.
 #[derive(Clone, Copy, Debug)]
 struct Course {
     velocity: f64,
-    /// Whether it grew in the last round, and in how many before it went the same way.
+    /// Whether the window grew in the last round, and the rounds before it in the same direction.
     grows: bool,
     steady: u32,
-    /// The window when this round began.
+    /// Window at the beginning of this round.
     began: f64,
 }
 
@@ -124,7 +131,7 @@ impl Course {
         Self { velocity: 1.0, grows: true, steady: 0, began: window }
     }
 
-    /// The velocity: 1 once the window turns, and no more than doubles it in a round trip.
+    /// Updates the velocity: 1 after a change of direction, and at most a doubling of the window in a round trip.
     fn steer(&mut self, grows: bool, window: f64, waiting: f64) -> f64 {
         if grows != self.grows && self.velocity > 1.0 {
             *self = Self { grows, ..Self::new(window) };
@@ -164,7 +171,7 @@ impl Copa {
         }
     }
 
-    /// Measures; gives the queueing delay in seconds.
+    /// Adds a round trip, and returns the queueing delay in seconds.
     fn queueing(&mut self, now: f64, rtt: f64, smoothed: f64) -> f64 {
         self.standing.add(now, rtt, STANDING_SPAN * smoothed);
         self.least.add(now, rtt, LEAST_SPAN);

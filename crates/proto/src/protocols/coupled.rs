@@ -5,27 +5,28 @@
 //! decreased = window - total / 2   at least 1
 //! ```
 //!
-//! The total of all windows is sqrt(2 / p) with the least p that any path loses; the others keep a packet to find out when
-//! they get better. Where the paths are equally good the windows wander from one to the other.
+//! The total of all windows is sqrt(2 / p) with the least loss probability p of the paths. The other paths keep a
+//! window of one packet to detect when they improve. Where the paths are equally good, the windows wander from one to
+//! the other.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::terms::Terms;
+use crate::protocols::capabilities::Capabilities;
 pub use crate::window::links;
 use crate::window::{Aimd, Coupling, Flow, WindowControl, known};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::WINDOWS;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::WINDOWS;
 
-/// Parameters of fully coupled windows: none.
+/// Parameters of fully coupled windows: there are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CoupledParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {}
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(_: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     Box::new(Aimd::new(connection.subflows, connection.first_window, Coupled))
 }

@@ -11,45 +11,46 @@
 //! loss, mark:  prior = window,  most = window, or (1 + beta) / 2 window if window < most,  window <- beta window
 //! ```
 //!
-//! for each packet acknowledged. `most` is where the curve is flat; less than what was reached if that is less than at the
-//! loss before, so that room is left to others (fast convergence). Where the curve grows more slowly than Reno would, the
-//! window is that of Reno.
+//! These formulas apply to each packet acknowledged. `most` is where the curve is flat. It is less than the window at
+//! the loss if that window is less than at the loss before, so that others get room (fast convergence). Where the curve
+//! grows more slowly than Reno would, the window is that of Reno.
 //!
-//! Time does not count in which the application sent too little. The first slow start ends by `HyStart++` (`hystart.rs`).
+//! Time in which the application sent too little does not count. The first slow start ends by `HyStart++`
+//! (`hystart.rs`).
 
 use anabranch_core::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::range;
-use crate::protocols::terms::Terms;
 pub use crate::window::links;
 use crate::window::{Acked, HyStart, MOST_WINDOW, Signal, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { many_paths: false, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities { many_paths: false, ..Capabilities::WINDOWS };
 
-/// The window after a loss is not less, in packets.
+/// The least window after a loss, in packets.
 const LEAST_AFTER_LOSS: f64 = 2.0;
 
-/// A window does not grow by more than this factor towards its curve.
+/// Largest factor by which a window grows towards its curve.
 const MOST_GROWTH: f64 = 1.5;
 
-/// Parameters of CUBIC; as in the RFC.
+/// Parameters of CUBIC; the defaults are those of the RFC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CubicParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// How steep the curve is in packets per cubic second (C), 1e-3 to 1e3 [rfc9438, sec. 5.1].
+    /// Steepness of the curve in packets per cubic second (C), 1e-3 to 1e3 [rfc9438, sec. 5.1].
     #[serde(deserialize_with = "steepness")]
     #[schemars(range(min = 1e-3, max = 1e3))]
     pub c: f64,
-    /// What a loss leaves of the window (beta), 0.1 to 0.95 [rfc9438, sec. 4.6].
+    /// Part of the window that a loss leaves (beta), 0.1 to 0.95 [rfc9438, sec. 4.6].
     #[serde(deserialize_with = "rest")]
     #[schemars(range(min = 0.1, max = 0.95))]
     pub beta: f64,
-    /// Whether a connection leaves room to others where it loses at smaller windows than before [rfc9438, sec. 4.7].
+    /// Whether a connection leaves room to others when it loses at smaller windows than before [rfc9438, sec. 4.7].
     pub fast_convergence: bool,
     /// Whether the first slow start ends when round trips grow [rfc9406].
     pub hystart: bool,
@@ -69,7 +70,7 @@ fn rest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     range::number(0.1..=0.95, deserializer)
 }
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     Box::new(Cubic::new(parameters.clone(), connection.first_window))
 }
@@ -79,24 +80,24 @@ struct Cubic {
     first: f64,
     window: f64,
     threshold: f64,
-    /// Where the curve is flat, and the window at the last loss.
+    /// Window where the curve is flat, and window at the last loss.
     most: f64,
     prior: f64,
-    /// `None` until congestion avoidance begins.
+    /// State of congestion avoidance; `None` until it begins.
     growth: Option<Growth>,
-    /// While the first slow start lasts.
+    /// Detection of the end of the first slow start, while that lasts.
     hystart: Option<HyStart>,
-    /// When the last acknowledgement came.
+    /// Time of the last acknowledgement.
     last: Time,
 }
 
-/// Congestion avoidance since it began.
+/// State of congestion avoidance.
 #[derive(Clone, Copy, Debug)]
 struct Growth {
     curve: Curve,
-    /// In seconds.
+    /// Beginning of the curve in seconds.
     since: f64,
-    /// The window that Reno would have.
+    /// Window that Reno would have.
     reno: f64,
 }
 
@@ -104,19 +105,19 @@ struct Growth {
 #[derive(Clone, Copy, Debug)]
 struct Curve {
     c: f64,
-    /// The window where it is flat, and when that is.
+    /// Window where the curve is flat, and the time of that point.
     most: f64,
     k: f64,
 }
 
 impl Curve {
-    /// The curve that begins at a window.
+    /// Creates the curve that begins at a window.
     fn new(c: f64, most: f64, window: f64) -> Self {
         let most = most.max(window);
         Self { c, most, k: ((most - window) / c).cbrt() }
     }
 
-    /// The window after so many seconds.
+    /// Window of the curve after `seconds`.
     fn at(&self, seconds: f64) -> f64 {
         self.c * (seconds - self.k).powi(3) + self.most
     }
@@ -137,7 +138,7 @@ impl Cubic {
         }
     }
 
-    /// Gives how many of the packets are left for congestion avoidance.
+    /// Grows the window in slow start, and returns the packets that are left for congestion avoidance.
     fn start_slowly(&mut self, acked: &Acked) -> f64 {
         let packets = f64::from(acked.packets);
         if self.window >= self.threshold {
@@ -201,7 +202,7 @@ impl WindowControl for Cubic {
 
     fn on_signal(&mut self, _: usize, signal: Signal, in_flight: u32, _: Time) {
         let Parameters { beta, fast_convergence, .. } = self.parameters;
-        // A window that was not used says nothing.
+        // An unused window says nothing of the path.
         let window = self.window.min(f64::from(in_flight.max(1)) + 1.0);
         self.prior = window;
         self.most = if fast_convergence && window < self.most { window * f64::midpoint(1.0, beta) } else { window };

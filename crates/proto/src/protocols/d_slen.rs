@@ -1,19 +1,19 @@
 //! d-SLEN: upward max-min fair rates over many paths, without state for each subflow at the links [ludena2021, sec. II-C].
 //!
-//! A probe goes round every subflow. It carries the subflow's portion p and rate t, and looks for the least saturation
-//! level s on the way: what a whole connection would get if the link were its bottleneck. When all probes of a connection
-//! are back, subflow f may send at `t = s p`, and the portions for the next round are `p = t / sum t`.
+//! A probe circulates on every subflow. It carries the subflow's portion p and rate t, and collects the least
+//! saturation level s of the path: the rate of a whole connection if the link were its bottleneck. When all probes of a
+//! connection are back, subflow f may send at `t = s p`, and the portions for the next round are `p = t / sum t`.
 //!
-//! A link keeps three sums, over the subflows that it holds back (`here`) and those that other links do (`elsewhere`):
+//! A link keeps three sums, over the subflows that it limits (`here`) and those that other links limit (`elsewhere`):
 //!
 //! ```text
 //! level = max( (capacity - rate_elsewhere) / portion_here,  capacity / (portion_here + portion_elsewhere) )
 //! ```
 //!
-//! The set of links that hold a subflow back travels in its probe, as positions in its path.
+//! The set of links that limit a subflow travels in its probe, as positions in its path.
 //!
-//! differs: the printed protocol leaves links overloaded, subflows at zero or NaN on two of three random networks. Four
-//! changes mend it; `variant = "paper"` (`d_slen_as_printed.rs`) does without.
+//! differs: the printed protocol leaves links overloaded, and subflows at zero or NaN, on two of three random networks.
+//! Four changes correct it; `variant = "paper"` (`d_slen_as_printed.rs`) omits them.
 //! - The probe also carries the `setter`, the link that last lowered its level. There alone may the level grow, and only
 //!   on the way down, so that all links after it still can object. (Printed: at the only link in the set, both ways.)
 //! - Only the setter holds the subflow back: a link joins the set where it lowers the level, by a share `tie` at least,
@@ -21,17 +21,19 @@
 //! - A subflow's own portion bounds every divisor from below; links without a limit take no part.
 //! - No portion falls below `floor`, since from zero none ever returns. The portions sum to 1 again after that.
 //!
-//! Why a link of equal level stays out: say a link is full, connection a with the highest level on it has a second link
-//! of just that level, and b and c with lower levels are held back elsewhere. If b and c were counted here too, the next
-//! probe of a would find (capacity - `rate_elsewhere`) / (portions of a, b and c), far less than a has. Then b and c would
-//! find more than they can use and go, a would return, and so on for ever. `tie` is for rates that links hold from the
-//! round before: where portions still change a little, a full link seems overloaded by that much.
+//! Why a link of equal level stays out: suppose a link is full, connection a with the highest level on it has a second
+//! link of exactly that level, and b and c with lower levels are limited elsewhere. If b and c were counted here too,
+//! the next probe of a would find (capacity - `rate_elsewhere`) / (portions of a, b and c), far less than the rate of
+//! a. Then b and c would find more than they can use and leave, a would return, and so on for ever. `tie` allows for
+//! rates that links hold from the round before: where portions still change a little, a full link seems overloaded by
+//! that much.
 //!
-//! Besides, links fill in a rate in the first round only: filled in later it would be added by some and taken off by all.
-//! A reply counts once, whatever copies of it come back.
+//! Links set the rate of a probe in the first round only: a rate set later would be added by some links and subtracted
+//! by all. A reply counts once, however many copies of it come back.
 //!
 //! Portions and rates in bit/s travel and are summed in steps of 2^-60, so that sums return to exactly zero, and a link
-//! of 1 kbit/s is shared as one of 1 Tbit/s is. A connection's claim multiplies its portions [ludena2021, sec. IV].
+//! of 1 kbit/s is shared as precisely as one of 1 Tbit/s. A connection's claim multiplies its portions
+//! [ludena2021, sec. IV].
 
 use anabranch_core::{Rate, Time};
 use schemars::JsonSchema;
@@ -41,21 +43,21 @@ use crate::control::{
     ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, Position, SourceControl, Visitor,
 };
 use crate::packet::{Header, Positions};
+use crate::protocols::capabilities::{Capabilities, Claims};
 use crate::protocols::d_slen_as_printed::PrintedLink;
 use crate::protocols::steps::{LEAST, MOST_RATE, Sum, in_steps, is_in_steps, rate_in_steps};
-use crate::protocols::terms::{Claims, Terms};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms {
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities {
     claims: Claims::Weighted { reason: "carries portions in steps of 2^-60" },
     many_paths: true,
-    ..Terms::SINGLE_PATH
+    ..Capabilities::SINGLE_PATH
 };
 
-/// The greatest portion of a sound probe: that of the greatest claim.
+/// The greatest portion of a valid probe: that of the greatest claim.
 const MOST_PORTION: f64 = 1e3;
 
-/// No link has set the level yet.
+/// Value of `setter` where no link has set the level yet.
 const NONE: Position = Position::MAX;
 
 /// Parameters of d-SLEN.
@@ -63,28 +65,28 @@ const NONE: Position = Position::MAX;
 #[schemars(rename = "DSlenParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// Which protocol: "corrected", or "paper" as it is printed, for comparison.
+    /// Variant of the protocol: "corrected", or "paper" as it is printed, for comparison.
     pub variant: Variant,
-    /// No subflow's portion of its connection falls below this, 0 to 0.1; "paper" has none.
+    /// Least portion of a subflow in its connection, 0 to 0.1; "paper" has none.
     #[serde(deserialize_with = "small")]
     #[schemars(range(min = 0, max = 0.1))]
     pub floor: f64,
-    /// A link whose level is less by no more than this share does not lower that of a subflow, 0 to 0.1; "paper"
+    /// A link whose level is less by no more than this share does not lower the level of a subflow, 0 to 0.1; "paper"
     /// compares exactly.
     #[serde(deserialize_with = "small")]
     #[schemars(range(min = 0, max = 0.1))]
     pub tie: f64,
 }
 
-/// Which d-SLEN.
+/// Variants of d-SLEN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "DSlenVariant")]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
-    /// With the four changes above.
+    /// The protocol with the four changes above.
     #[default]
     Corrected,
-    /// As printed.
+    /// The protocol as printed.
     Paper,
 }
 
@@ -103,20 +105,20 @@ fn small<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
 /// A value before and after the source last changed it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// What links hold from the round before.
+    /// Value that links hold from the round before.
     pub old: f64,
-    /// What they are to hold now.
+    /// Value that links are to hold now.
     pub new: f64,
 }
 
-/// The fields of Probe, `ProbeAck` and Leave.
+/// The fields of the packets Probe, `ProbeAck` and Leave.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Probe {
     /// The subflow's portion; in steps of 2^-60 if corrected.
     pub portion: Change,
     /// The subflow's rate in bit/s; in steps of 2^-60 if corrected.
     pub rate: Change,
-    /// The links that hold it back.
+    /// Links that limit the subflow.
     pub bottlenecks: Positions,
     /// The least saturation level seen, in bit/s for a portion of 1.
     pub level: f64,
@@ -124,12 +126,12 @@ pub struct Probe {
     pub setter: Position,
     /// Whether the subflow ends.
     pub is_leave: bool,
-    /// In which round it was sent, so that a second copy of a reply is known for one.
+    /// Round in which the packet was sent, by which a second copy of a reply is recognised.
     pub round: u32,
 }
 
 impl Probe {
-    /// Whether it may have come from a source or a link of the corrected protocol, on a path of so many links.
+    /// Whether a source or a link of the corrected protocol may have sent the packet, on a path of `links` links.
     pub fn is_sound(&self, links: Position) -> bool {
         let portions = [self.portion.old, self.portion.new];
         let rates = [self.rate.old, self.rate.new];
@@ -141,12 +143,12 @@ impl Probe {
     }
 }
 
-/// A source control.
+/// Creates the control of a source.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn SourceControl> {
     Box::new(Source::new(parameters, connection))
 }
 
-/// Link controls for so many links.
+/// Creates the controls of `count` links.
 pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
     match parameters.variant {
         Variant::Corrected => Box::new(vec![Link { tie: parameters.tie, ..Link::default() }; count]),
@@ -154,10 +156,10 @@ pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
     }
 }
 
-/// What a source keeps: the last packet of each subflow, and how far the round is.
+/// State of a source: the last packet of each subflow, and the progress of the round.
 struct Source {
     subflows: Vec<Probe>,
-    /// How many replies of this round are there; each moves its subflow on to the next.
+    /// Number of replies in this round; each moves its subflow on to the next round.
     returned: usize,
     round: u32,
     is_leaving: bool,
@@ -192,14 +194,14 @@ impl Source {
         source
     }
 
-    /// What travels for this share of the connection's rate.
+    /// Portion in a packet for this share of the connection's rate.
     fn portion(&self, share: f64) -> f64 {
         let portion = self.claim * share;
-        // As printed also if it is no number: 0 / 0 is one of that protocol's faults.
+        // The printed protocol also sends NaN: 0 / 0 is one of its faults.
         if self.is_printed { portion } else { in_steps(portion).max(LEAST) }
     }
 
-    /// The rate of a subflow by its level and portion.
+    /// Rate of a subflow by its level and portion.
     fn rate(&self, subflow: &Probe) -> f64 {
         let (portion, level) = (subflow.portion.new, subflow.level);
         match () {
@@ -210,10 +212,10 @@ impl Source {
     }
 
     fn next_round(&mut self, orders: &mut Orders) {
-        // Portions follow rates before these are rounded: no growth is so slow that it is lost.
+        // Portions follow rates before these are rounded, so that slow growth is not lost.
         let exact = |s: &Probe| if s.portion.new == 0.0 { 0.0 } else { s.portion.new * s.level };
         let total: f64 = self.subflows.iter().map(exact).sum();
-        // Where nothing flows there is nothing to learn about portions.
+        // A connection whose rates are all 0 keeps its portions.
         let is_known = total > 0.0;
         let share = |s: &Probe| (exact(s) / total).max(self.floor);
         let shares = if self.is_printed { 1.0 } else { self.subflows.iter().map(share).sum() };
@@ -256,7 +258,7 @@ impl SourceControl for Source {
         }
         self.subflows[subflow] = Probe { round: self.round.wrapping_add(1), ..*probe };
         let new = self.rate(probe);
-        // Links hold the rate that came back, which the first of them may have filled in.
+        // Links hold the rate that came back, which the first of them may have set.
         self.subflows[subflow].rate = Change { old: probe.rate.new, new };
         self.returned += 1;
         if self.returned == self.subflows.len() {
@@ -276,13 +278,13 @@ impl SourceControl for Source {
 struct Link {
     portion_here: Sum,
     portion_elsewhere: Sum,
-    /// In bit/s.
+    /// Rate of subflows limited elsewhere, in bit/s.
     rate_elsewhere: Sum,
     tie: f64,
 }
 
 impl Link {
-    /// What a whole portion would get, counting a subflow of this `portion` among those held back here.
+    /// Level of the link for a portion of 1, if a subflow of this `portion` counts among those limited here.
     fn level(&self, capacity: f64, portion: f64) -> f64 {
         let (here, elsewhere) = (self.portion_here.value(), self.portion_elsewhere.value());
         let (here, all) = (here.max(portion), (here + elsewhere).max(portion));
@@ -293,7 +295,7 @@ impl Link {
         (left / here).max(capacity / all)
     }
 
-    /// Takes note that the probe's subflow is held back elsewhere.
+    /// Counts the probe's subflow as limited elsewhere.
     fn give_up(&mut self, position: Position, probe: &mut Probe) {
         self.portion_here.subtract(probe.portion.new);
         self.portion_elsewhere.add(probe.portion.new);
@@ -301,7 +303,7 @@ impl Link {
         probe.bottlenecks.remove(position);
     }
 
-    /// Sets the probe's level, or leaves it to others; the subflow is counted among those held back here.
+    /// Sets the probe's level, or leaves it to other links. The subflow is counted among those limited here before.
     fn decide(&mut self, capacity: f64, position: Position, probe: &mut Probe, is_down: bool) {
         let level = self.level(capacity, probe.portion.new);
         let is_set_here = probe.setter == position && probe.bottlenecks.contains(position);
@@ -313,7 +315,7 @@ impl Link {
         }
         probe.setter = position;
         probe.bottlenecks.insert(position);
-        // In its first round the subflow has no rate yet: the first link estimates one, which the others count with.
+        // In its first round the subflow has no rate yet: the first link estimates one, and the others use it.
         if is_down && probe.rate.new == 0.0 && probe.portion.old == 0.0 {
             probe.rate.new = rate_in_steps(probe.portion.new * probe.level);
         }

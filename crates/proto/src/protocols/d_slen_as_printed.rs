@@ -1,27 +1,27 @@
 //! The link of d-SLEN as it is printed, in doubles: procedures 6 to 8 and function 4 of [ludena2021].
 //!
-//! For comparison only: it may overload links, starve subflows, and grant what is no number. `d_slen.rs` says why.
+//! For comparison only: this link may overload, starve subflows, and grant NaN. `d_slen.rs` explains why.
 //!
-//! differs: links without a limit take no part, where the paper has links of infinite capacity that compute infinite levels.
-//! Where a quotient of Function 4 is no number (0 / 0), the greater of it and x is x.
+//! differs: links of infinite capacity take no part, where those of the paper compute infinite levels. Where a quotient
+//! of Function 4 is NaN (0 / 0), the greater of it and x is x.
 
 use crate::control::{LinkControl, LinkOrders, LinkView, Position, Visitor};
 use crate::packet::Header;
 use crate::protocols::d_slen::Probe;
 
-/// The sums of table 6.
+/// The sums of table 6 [ludena2021].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct PrintedLink {
-    /// `p_l`.
+    /// Sum `p_l` of portions limited here.
     portion_here: f64,
-    /// `p'_l`.
+    /// Sum `p'_l` of portions limited elsewhere.
     portion_elsewhere: f64,
-    /// `t_l`.
+    /// Sum `t_l` of rates limited elsewhere.
     rate_elsewhere: f64,
 }
 
 impl PrintedLink {
-    /// Function 4.
+    /// Level of the link by function 4.
     fn level(&self, capacity: f64) -> f64 {
         let left = capacity - self.rate_elsewhere;
         let least = if left <= 0.0 { 0.0 } else { left / self.portion_here };
@@ -35,12 +35,12 @@ impl PrintedLink {
         probe.bottlenecks.remove(position);
     }
 
-    /// Lines 3 to 15 and 20 to 31 of procedure 6; those of procedure 7 alike.
+    /// Decides by lines 3 to 15 and 20 to 31 of procedure 6, which are alike in procedure 7.
     fn decide(&mut self, capacity: f64, position: Position, probe: &mut Probe, is_down: bool) {
         let level = self.level(capacity);
         let was_bottleneck = probe.bottlenecks.contains(position);
         let is_only = was_bottleneck && probe.bottlenecks.len() == 1;
-        // The two tests differ when something is no number, and so does what is printed.
+        // The two tests differ where a value is NaN, as in the printed protocol.
         let objects = if was_bottleneck { level > probe.level && !is_only } else { !matches_or_lowers(level, probe) };
         if objects {
             return self.give_up(position, probe);
@@ -53,7 +53,7 @@ impl PrintedLink {
     }
 }
 
-/// Line 21 of procedure 6.
+/// Condition of line 21 of procedure 6.
 fn matches_or_lowers(level: f64, probe: &Probe) -> bool {
     level <= probe.level
 }
@@ -84,7 +84,7 @@ impl LinkControl for PrintedLink {
     }
 
     fn is_clear(&self) -> bool {
-        // What rounding leaves is not a connection.
+        // Sums that rounding leaves are not connections.
         let sums = [self.portion_here, self.portion_elsewhere, self.rate_elsewhere];
         sums.iter().all(|sum| sum.abs() < 1e-6)
     }

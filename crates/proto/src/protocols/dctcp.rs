@@ -8,25 +8,27 @@
 //! ```
 //!
 //! It needs links that mark early: a step at K packets (`ecn-step`) makes a queue of about K. The share is 1 before the
-//! first round, so the first mark halves.
+//! first round, so the first mark halves the window.
 //!
-//! Its packets are ECT(1), those of scalable controls, whatever `ecn` of the run says: a DualPI2 queue takes them for
-//! such [deschepper2023]. Where nothing marks it is Reno. The sink counts marks exactly, so no echo of theirs is needed.
+//! Packets are ECT(1), as those of scalable controls are, whatever `ecn` of the run says: a DualPI2 queue treats them
+//! so [deschepper2023]. Where no link marks, DCTCP is Reno. The sink counts marks exactly, so no echo of marks is
+//! needed.
 
 use anabranch_core::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::{Capabilities, Sources};
 use crate::protocols::range;
-use crate::protocols::terms::{Sources, Terms};
 pub use crate::window::links;
 use crate::window::{Acked, MOST_WINDOW, Signal, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { many_paths: false, sources: Sources::ScalableWindows, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities =
+    Capabilities { many_paths: false, sources: Sources::ScalableWindows, ..Capabilities::WINDOWS };
 
-/// The least window, in packets, but right after a timeout.
+/// The least window in packets, except right after a timeout.
 const LEAST: f64 = 2.0;
 
 /// Parameters of DCTCP.
@@ -34,7 +36,7 @@ const LEAST: f64 = 2.0;
 #[schemars(rename = "DctcpParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// The weight of the latest round in the share of marked packets (g), 1e-3 to 1.
+    /// Weight of the latest round in the share of marked packets (g), 1e-3 to 1.
     #[serde(deserialize_with = "gain")]
     #[schemars(range(min = 1e-3, max = 1))]
     pub gain: f64,
@@ -50,7 +52,7 @@ fn gain<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     range::number(1e-3..=1.0, deserializer)
 }
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     Box::new(Dctcp::new(parameters.gain, connection.first_window))
 }
@@ -61,9 +63,9 @@ struct Dctcp {
     first: f64,
     window: f64,
     threshold: f64,
-    /// Of marked packets.
+    /// Smoothed share of marked packets.
     share: f64,
-    /// In this round.
+    /// Packets acknowledged in this round.
     acknowledged: u32,
     marked: u32,
 }
@@ -105,7 +107,7 @@ impl WindowControl for Dctcp {
 
     fn on_signal(&mut self, _: usize, signal: Signal, in_flight: u32, _: Time) {
         let part = if signal == Signal::Mark { self.share / 2.0 } else { 0.5 };
-        // A window that was not used says nothing.
+        // An unused window says nothing of the path.
         let used = self.window.min(f64::from(in_flight.max(1)) + 1.0);
         self.threshold = (used * (1.0 - part)).max(LEAST);
         self.window = if signal == Signal::Timeout { 1.0 } else { self.threshold };

@@ -1,8 +1,8 @@
-//! ERICA: links share what they have, or a little more or less, among the sessions they hear of [kalyanaraman2000].
+//! ERICA: a link shares its target among the sessions whose packets arrive in an interval [kalyanaraman2000].
 //!
-//! A source sends RM packets at a steady pace, with its rate r in each; what links offer comes back in them. A link works
-//! in averaging intervals. At the end of each it compares what came in with its target, and counts the sessions n that it
-//! heard of:
+//! A source sends RM packets at a steady pace, each with its rate r; they bring back the offers of links. A link works
+//! in averaging intervals. At the end of each it compares the traffic that arrived with its target, and counts the
+//! sessions n whose packets arrived:
 //!
 //! ```text
 //! target     = utilisation capacity f              f = 1 without queue control
@@ -13,20 +13,20 @@
 //! offer      = fair share                                        if r was below that: one step at a time
 //! ```
 //!
-//! A session gets one new offer in an interval. Within 1 to 1 + delta nothing is taken back, so that rates come to rest up
-//! to delta above fair; without that band they would not become fair at all.
+//! A session gets one new offer in an interval. Overload from 1 to 1 + delta is not reduced, so rates settle up to
+//! delta above fair; without that band they would not become fair at all.
 //!
-//! With queue control (ERICA+) the target depends on what waits: q bytes, where Q should wait,
+//! With queue control (ERICA+) the target depends on the queue: q bytes wait, and Q bytes should.
 //!
 //! ```text
 //! f = b Q / ((b - 1) q + Q) if q <= Q,   max(1 / 2, a Q / ((a - 1) q + Q)) otherwise          a = 1.15, b = 1.05
 //! ```
 //!
 //! differs:
-//! - The load is what came in or the sum of the rates told, whatever is more: what a full queue drops does not come in, and
-//!   nothing does in a run without data.
-//! - Links count a session by its RM packets, not by its data. They forget one that they have not heard of for a whole
-//!   interval; at its end nothing is scanned.
+//! - The load is the traffic that arrived or the sum of the sessions' rates, whichever is more: traffic that a full
+//!   queue drops does not arrive, and a run without data has none.
+//! - Links count a session by its RM packets, not by its data. They forget a session after a whole interval without
+//!   one; nothing is scanned at its end.
 
 use std::collections::BTreeMap;
 
@@ -37,28 +37,30 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::expect::Expect;
-use crate::protocols::terms::Terms;
 
-/// On what terms it serves. A newer RM packet says all that an older one does.
-pub const TERMS: Terms = Terms {
+/// What the protocol can serve. A newer RM packet contains all that an older one does.
+pub const CAPABILITIES: Capabilities = Capabilities {
     supersedes: true,
-    // It takes nothing back from a link up to a tenth over its capacity.
+    // Overload of a link up to a tenth of its capacity is not reduced.
     expect: Expect { excess: 0.1, ..Expect::USUAL },
-    ..Terms::SINGLE_PATH
+    ..Capabilities::SINGLE_PATH
 };
 
-/// More than any link carries, in bit/s.
+/// A rate above any capacity, in bit/s.
 const UNLIMITED: f64 = 1e15;
 
-/// Overload is kept between these: a link may have no load, or no capacity.
+/// Least and greatest overload that count: a link may have no load, or no capacity.
 const OVERLOADS: (f64, f64) = (1e-9, 1e9);
 
-/// Queue control: how steeply the target falls as more waits than should (a), and how far it rises if nothing waits (b).
+/// Queue control: steepness with which the target falls when the queue is too long (a).
 const STEEPNESS: f64 = 1.15;
+
+/// Queue control: target of an empty queue, relative to that without queue control (b).
 const MOST_TARGET: f64 = 1.05;
 
-/// Queue control: the least part of the target.
+/// Queue control: least target, relative to that without queue control.
 const LEAST_TARGET: f64 = 0.5;
 
 /// Parameters of ERICA.
@@ -66,24 +68,24 @@ const LEAST_TARGET: f64 = 0.5;
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "EricaParameters")]
 pub struct Parameters {
-    /// The part of the capacity that is shared; over 0 and at most 1. The authors take 0.9 to 0.95; with 1, queues may
+    /// Part of the capacity that is shared; over 0 and at most 1. The authors take 0.9 to 0.95; with 1, queues may
     /// grow, and rates come out a little too large as in [mozo2012, sec. V].
     #[serde(deserialize_with = "utilisation")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub utilisation: f64,
-    /// The relative overload that is let pass, 0 to 1; 0.1 by the authors.
+    /// Relative overload that is tolerated, 0 to 1; the authors take 0.1.
     #[serde(deserialize_with = "delta")]
     #[schemars(range(min = 0, max = 1))]
     pub delta: f64,
-    /// The averaging interval of links, 1 us to 100 s. A link must hear of each session once in it, or more often.
+    /// Averaging interval of links, 1 us to 100 s. Each session must send at least one RM packet in it.
     #[serde(deserialize_with = "span")]
     pub interval: SpanText,
-    /// The time between RM packets of a session, 1 us to 100 s; half an interval or less, better a quarter.
+    /// Time between RM packets of a session, 1 us to 100 s; half an interval or less, better a quarter.
     #[serde(deserialize_with = "span")]
     pub spacing: SpanText,
     /// Whether the target depends on the queue (ERICA+).
     pub queue_control: bool,
-    /// With queue control, for how long packets should wait, 1 us to 100 s.
+    /// Target of the queueing delay under queue control, 1 us to 100 s.
     #[serde(deserialize_with = "span")]
     pub queue_delay: SpanText,
 }
@@ -123,34 +125,34 @@ fn span<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Error
     if good { Ok(value) } else { Err(de::Error::custom(format!("it is {}; it must be 1 us to 100 s", value.0))) }
 }
 
-/// The fields of an RM packet. Rates in bit/s.
+/// The fields of an RM packet; rates in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rm {
-    /// Its number, so that what comes late or twice is known.
+    /// Number of the packet, by which late packets and second copies are recognised.
     pub number: u32,
-    /// What the session may send at now (CCR).
+    /// Rate at which the session may send now (CCR).
     pub rate: f64,
-    /// The least that links offer it (ER).
+    /// Least offer of the links (ER).
     pub offer: f64,
     /// Whether the session ends.
     pub is_last: bool,
 }
 
-/// A source control.
+/// Creates the control of a source.
 pub fn source(parameters: &Parameters, _: &ConnectionView) -> Box<dyn SourceControl> {
     Box::new(Source { spacing: parameters.spacing.0, rate: 0.0, sent: 0, heard: 0 })
 }
 
-/// Link controls for so many links.
+/// Creates the controls of `count` links.
 pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
     Box::new(vec![Link::new(parameters); count])
 }
 
 struct Source {
     spacing: Span,
-    /// In bit/s.
+    /// Granted rate in bit/s.
     rate: f64,
-    /// RM packets sent, and the number of the last reply.
+    /// Number of RM packets sent, and number of the last reply.
     sent: u32,
     heard: u32,
 }
@@ -189,13 +191,13 @@ impl SourceControl for Source {
     }
 }
 
-/// What a link knows of a session.
+/// State of a session at a link.
 #[derive(Clone, Copy, Debug, Default)]
 struct Session {
-    /// What it may send at (CCR), and what it was offered last; in bit/s.
+    /// Rate at which the session may send (CCR), and its last offer; in bit/s.
     rate: f64,
     offer: f64,
-    /// The interval of that offer.
+    /// Interval of the last offer.
     offered_in: u32,
 }
 
@@ -205,32 +207,32 @@ const _: () = assert!(std::mem::size_of::<(Visitor, Session)>() == 32, "few byte
 #[derive(Clone, Copy, Debug)]
 struct Interval {
     since: Time,
-    /// Bytes that had come in before.
+    /// Bytes that had arrived before the interval.
     arrived: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Link {
-    /// Sessions heard of in this interval, and those heard of in the one before only.
+    /// Sessions heard of in this interval, and sessions heard of only in the interval before.
     heard: BTreeMap<Visitor, Session>,
     before: BTreeMap<Visitor, Session>,
-    /// None as long as no session is there.
+    /// The present interval; `None` without sessions.
     interval: Option<Interval>,
-    /// Its number, from 1.
+    /// Number of the interval, counted from 1.
     number: u32,
-    /// The sum of the rates of those heard of in this interval, in bit/s.
+    /// Sum of the rates of the sessions heard of in this interval, in bit/s.
     told: f64,
-    /// From the interval before, in bit/s.
+    /// Target, fair share (both in bit/s) and overload from the interval before.
     target: f64,
     fair_share: f64,
     overload: f64,
-    /// The most offered in the interval before, and in this one.
+    /// Greatest offer in the interval before, and in this one.
     most_before: f64,
     most: f64,
     utilisation: f64,
     delta: f64,
     length: Span,
-    /// With queue control, for how long packets should wait, in seconds.
+    /// Target of the queueing delay under queue control, in seconds.
     queue_delay: Option<f64>,
 }
 
@@ -254,7 +256,7 @@ impl Link {
         }
     }
 
-    /// What is to be shared, in bit/s.
+    /// Rate that is to be shared, in bit/s.
     fn target(&self, link: &LinkView) -> f64 {
         let part = self.queue_delay.map_or(1.0, |delay| {
             let wanted = delay * link.capacity.0 / 8.0;
@@ -263,7 +265,7 @@ impl Link {
         self.utilisation * part * link.capacity.0
     }
 
-    /// The first interval begins: whoever is there is taken to be alone.
+    /// Begins the first interval, as if the first session were alone.
     fn start(&mut self, link: &LinkView, orders: &mut LinkOrders) {
         self.target = self.target(link);
         self.fair_share = self.target;
@@ -279,7 +281,7 @@ impl Link {
         orders.wake(link.now + self.length);
     }
 
-    /// An interval ends: what will be offered in the next.
+    /// Ends an interval, and sets the offers of the next.
     fn end(&mut self, link: &LinkView, interval: Interval) {
         let bits = link.queue.arrived().0.saturating_sub(interval.arrived) as f64 * 8.0;
         let measured = bits / Span(link.now.0.saturating_sub(interval.since.0).max(1)).seconds();
@@ -311,7 +313,7 @@ impl Link {
         }
     }
 
-    /// What there is for a session; `None` for one that it does not know.
+    /// Offer for a session; `None` for an unknown session.
     fn offer(&mut self, visitor: Visitor) -> Option<f64> {
         let session = self.heard.get_mut(&visitor).or_else(|| self.before.get_mut(&visitor))?;
         if session.offered_in != self.number {
@@ -330,7 +332,7 @@ impl Link {
     }
 }
 
-/// The part of the capacity to share if so many bytes wait, and how many should.
+/// Part of the capacity to share with `waiting` bytes in the queue, where `wanted` bytes should wait.
 fn part_for_queue(waiting: f64, wanted: f64) -> f64 {
     if waiting <= wanted {
         let bytes = (MOST_TARGET - 1.0) * waiting + wanted;

@@ -5,30 +5,30 @@
 //! decreased = window / 2
 //! ```
 //!
-//! Windows are sqrt(2 a / p) where a share p of packets is lost, so n subflows over one link together get what one Reno
-//! gets. A subflow that has timed out carries nothing, and so does not count until it answers.
+//! Windows are sqrt(2 a / p) where a share p of packets is lost, so n subflows over one link together get the rate of
+//! one Reno connection. A subflow that has timed out carries nothing, so it does not count until it is acknowledged
+//! again.
 //!
-//! differs: the paper is quoted with a = 1 / sqrt(n), which with this increase is too much for that; `weight` gives any
-//! other a.
+//! differs: the paper is quoted with a = 1 / sqrt(n), which is too much with this increase; `weight` sets any other a.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::range;
-use crate::protocols::terms::Terms;
 pub use crate::window::links;
 use crate::window::{Aimd, Coupling, Flow, WindowControl, known};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::WINDOWS;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::WINDOWS;
 
 /// Parameters of EWTCP.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "EwtcpParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// By how many packets each subflow grows in a round trip (a), 1e-6 to 100; 1/n^2 with n subflows if not given.
+    /// Packets by which each subflow grows in a round trip (a), 1e-6 to 100; 1/n^2 with n subflows if not given.
     #[serde(deserialize_with = "weight", skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1e-6, max = 100))]
     pub weight: Option<f64>,
@@ -38,7 +38,7 @@ fn weight<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::
     range::number(1e-6..=100.0, deserializer).map(Some)
 }
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     let coupling = Ewtcp { weight: parameters.weight };
     Box::new(Aimd::new(connection.subflows, connection.first_window, coupling))

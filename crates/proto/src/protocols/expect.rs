@@ -1,19 +1,19 @@
-//! What may be expected of a protocol that grants rates, where it is not as most are.
+//! Expectations of protocols that grant rates, where they differ from those of most.
 
-/// How well a protocol that grants rates does on a link of 10 Mbit/s and 5 ms, for tests that hold for all protocols.
+/// Performance of a protocol that grants rates on a link of 10 Mbit/s and 5 ms, for tests that hold for all protocols.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expect {
-    /// The time in seconds within which rates settle.
+    /// Time in seconds within which rates settle.
     pub settles_s: f64,
-    /// How many times as far from fair as with other protocols rates may be.
+    /// Factor on the distance from fair rates that tests allow other protocols.
     pub laxity: f64,
-    /// The largest part of a link's capacity by which granted rates may exceed it for good.
+    /// Largest part of a link's capacity by which granted rates may exceed it permanently.
     pub excess: f64,
-    /// The distance in Mbit/s that rates may keep from fair ones after a demand changed.
+    /// Distance in Mbit/s that rates may keep from fair ones after a demand changed.
     pub after_demand_mbps: f64,
-    /// The size of data packets in bytes at which links get enough of them to measure.
+    /// Size of data packets in bytes at which links receive enough of them to measure.
     pub packet: u64,
-    /// Whether links measure all that comes, control packets too.
+    /// Whether links measure all traffic, control packets included.
     pub measures_load: bool,
     /// Whether control packets may wait in queues with data.
     pub may_wait: bool,
@@ -22,7 +22,7 @@ pub struct Expect {
 }
 
 impl Expect {
-    /// What most protocols do.
+    /// Expectations of most protocols.
     pub const USUAL: Self = Self {
         settles_s: 2.0,
         laxity: 1.0,

@@ -1,6 +1,6 @@
-//! Families of protocols: those that are alike, as documentation lists them.
+//! Families of similar protocols, by which documentation lists them.
 
-/// What protocols of one family have in common; in the order in which documentation lists them.
+/// The families, in the order in which documentation lists them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
     /// Links grant rates to connections of several paths.
@@ -22,7 +22,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// All families in their order.
+    /// All families in order.
     pub const ALL: [Self; 8] = [
         Self::PathRates,
         Self::MaxMinRates,
@@ -34,7 +34,7 @@ impl Family {
         Self::Growth,
     ];
 
-    /// Its name as people read it.
+    /// Name of the family for readers.
     pub fn title(self) -> &'static str {
         match self {
             Self::PathRates => "Explicit rates over several paths",

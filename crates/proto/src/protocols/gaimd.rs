@@ -1,5 +1,5 @@
-//! GAIMD: additive increase and multiplicative decrease with any a and b; as given, smoother than Reno at about its rate
-//! [yang2000].
+//! GAIMD: additive increase and multiplicative decrease with any a and b; by default smoother than Reno at about its
+//! rate [yang2000].
 //!
 //! ```text
 //! increase  = a / window     for each packet acknowledged, so a packets in a round trip
@@ -7,10 +7,10 @@
 //! a         = 4 (1 - b^2) / 3     makes it friendly to Reno where timeouts are what counts [yang2000]
 //! ```
 //!
-//! Where windows are a regular saw-tooth, the mean is sqrt(a (1 + b) / (2 (1 - b) p)) [yang2000]: sqrt(1.5 / p) with
-//! a = 1 and b = 1/2, which is Reno, and a quarter more with the given b = 7/8 and a = 5/16; about a fifth more where
-//! losses come at random. A loss costs an eighth of the window where Reno pays half; so differences between shares shrink by an
-//! eighth, too, and it takes five times as many losses to make them equal.
+//! Where windows form a regular saw-tooth, the mean is sqrt(a (1 + b) / (2 (1 - b) p)) [yang2000]. With a = 1 and b =
+//! 1/2, which is Reno, that is sqrt(1.5 / p). With the default b = 7/8 and a = 5/16 it is a quarter more, and about a
+//! fifth more where losses are random. A loss costs an eighth of the window where Reno loses half. So differences
+//! between shares shrink by an eighth, too, and it takes five times as many losses to make them equal.
 //!
 //! Differs from the paper: a is 0.3125 for b = 7/8, which the paper rounds to 0.31.
 
@@ -18,24 +18,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::range;
-use crate::protocols::terms::Terms;
 pub use crate::window::links;
 use crate::window::{Aimd, Coupling, Flow, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { many_paths: false, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities { many_paths: false, ..Capabilities::WINDOWS };
 
 /// Parameters of GAIMD.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "GaimdParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// By how many packets the window grows in a round trip (a), 1e-3 to 100.
+    /// Packets by which the window grows in a round trip (a), 1e-3 to 100.
     #[serde(deserialize_with = "increase")]
     #[schemars(range(min = 1e-3, max = 100))]
     pub increase: f64,
-    /// What is left of the window after a loss (b), 0.1 to 0.99.
+    /// Part of the window that a loss leaves (b), 0.1 to 0.99.
     #[serde(deserialize_with = "kept")]
     #[schemars(range(min = 0.1, max = 0.99))]
     pub kept: f64,
@@ -55,7 +55,7 @@ fn kept<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     range::number(0.1..=0.99, deserializer)
 }
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     Box::new(Aimd::new(connection.subflows, connection.first_window, Gaimd(parameters.clone())))
 }

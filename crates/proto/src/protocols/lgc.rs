@@ -1,4 +1,4 @@
-//! LGC: a rate that grows as a population does, towards what its links can carry, end to end [teymoori2016].
+//! LGC: a rate that grows as a population does, towards the capacity of its path, end to end [teymoori2016].
 //!
 //! ```text
 //! rate += gamma rate (1 - rate / k - p)                              [teymoori2023, eq. 5]
@@ -6,32 +6,37 @@
 //! target = k (1 - p)
 //! ```
 //!
-//! k is the least capacity of its links as far as the source knows, p the smoothed share of marked packets. For n
-//! connections over one link p comes to (n - 1) / n. It needs links that mark by what waits, `discipline = "ecn-ramp"`.
+//! k is the least capacity of the path's links as far as the source knows, p the smoothed share of marked packets. For
+//! n connections over one link p becomes (n - 1) / n. The protocol needs links that mark by their backlog,
+//! `discipline = "ecn-ramp"`.
 //!
-//! The step near the target holds up to 0.05 of it, that far from it from 0.15 on, as in LGCC.
+//! The step `near` applies up to 0.05 of the target from it, `far` from 0.15 on, as in LGCC.
 //!
-//! differs: the authors' kernel module takes the logarithm of both, as LGCC does, and samples only where most packets are
-//! marked. What is under way is limited, as in LGCC.
+//! differs: the authors' kernel module takes the logarithm of both, as LGCC does, and samples only where most packets
+//! are marked. Packets in flight are limited, as in LGCC.
 
 use anabranch_core::quantity::SpanText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::{Capabilities, Sources};
 use crate::protocols::range;
-use crate::protocols::terms::{Sources, Terms};
 pub use crate::window::links;
 use crate::window::{MarkedRate, MarkedRateSettings, NextRate, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms =
-    Terms { many_paths: false, sources: Sources::ScalableWindows, hears_capacities: true, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities {
+    many_paths: false,
+    sources: Sources::ScalableWindows,
+    hears_capacities: true,
+    ..Capabilities::WINDOWS
+};
 
-/// A rate is near its target within this part of it (g1), and far from this part on (g2).
+/// Distance from the target, relative to it, up to which a rate is near (g1).
 const NEAR_WITHIN: f64 = 0.05;
 
-/// See `NEAR_WITHIN`.
+/// Distance from the target, relative to it, from which on a rate is far (g2).
 const FAR_FROM: f64 = 0.15;
 
 /// Parameters of LGC.
@@ -39,24 +44,24 @@ const FAR_FROM: f64 = 0.15;
 #[schemars(rename = "LgcParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// The step far from the target, 1e-3 to 1.
+    /// Step far from the target, 1e-3 to 1.
     #[serde(deserialize_with = "step")]
     #[schemars(range(min = 1e-3, max = 1))]
     pub far: f64,
-    /// The step near it, 1e-3 to 1.
+    /// Step near the target, 1e-3 to 1.
     #[serde(deserialize_with = "step")]
     #[schemars(range(min = 1e-3, max = 1))]
     pub near: f64,
-    /// The weight of the latest interval in the share of marked packets (alpha), 1e-3 to 1.
+    /// Weight of the latest interval in the share of marked packets (alpha), 1e-3 to 1.
     #[serde(deserialize_with = "step")]
     #[schemars(range(min = 1e-3, max = 1))]
     pub alpha: f64,
-    /// Whether what is under way is limited; if not, only the rate holds.
+    /// Whether packets in flight are limited; otherwise only the rate limits the source.
     pub windowed: bool,
-    /// The time between two changes of the rate, 1 us to 10 s; the least round trip if not given.
+    /// Time between two changes of the rate, 1 us to 10 s; the least round trip if not given.
     #[serde(deserialize_with = "range::interval", skip_serializing_if = "Option::is_none")]
     pub interval: Option<SpanText>,
-    /// For how long a round trip counts when the least is sought, 1 ms to 1 h; for ever if not given.
+    /// Time for which a round trip counts towards the least, 1 ms to 1 h; all time if not given.
     #[serde(deserialize_with = "range::rtt_window", skip_serializing_if = "Option::is_none")]
     pub rtt_window: Option<SpanText>,
 }
@@ -71,7 +76,7 @@ fn step<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     range::number(1e-3..=1.0, deserializer)
 }
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     let [interval, rtt_window] = [parameters.interval, parameters.rtt_window].map(|span| span.map(|span| span.0));
     let settings =

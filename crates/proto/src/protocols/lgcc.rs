@@ -1,4 +1,5 @@
-//! LGCC: a rate that grows as a population does, towards what the path or the next loop can carry [teymoori2023].
+//! LGCC: a rate that grows as a population does, towards the capacity of the path or the rate of the next loop
+//! [teymoori2023].
 //!
 //! ```text
 //! target = k (1 - p)^(ln phi1 / ln phi2)                                          [eq. 15]
@@ -7,89 +8,93 @@
 //! gamma  = near where |rate - target| is at most g1 target, far from g2 target on, in between between
 //! ```
 //!
-//! k, the carrying capacity, is the least capacity of the path or what the next loop sends at, p the smoothed share of
-//! marked packets; both are kept by `MarkedRate`. It needs links that mark by what waits, `discipline = "ecn-ramp"`. Over a
-//! chain of loops (`relays`) each has its own rate, and a change at the last is known at the first as fast as
-//! acknowledgements go.
+//! k, the carrying capacity, is the least capacity of the path or the sending rate of the next loop; p is the smoothed
+//! share of marked packets. `MarkedRate` keeps both. The protocol needs links that mark by their backlog,
+//! `discipline = "ecn-ramp"`. Over a chain of loops (`relays`) each loop has its own rate, and acknowledgements carry a
+//! change at the last loop to the first.
 //!
-//! The rate changes once an interval, by default the least round trip [teymoori2023, sec. IX-C]; where k falls it falls at
-//! once. `dual` is at its target whenever k changes too, up or down [teymoori2023, sec. VII-B]: it jumps, and so is for loops
-//! that others do not share.
+//! The rate changes once an interval, by default the least round trip [teymoori2023, sec. IX-C]; where k falls, the
+//! rate falls at once. `dual` is at its target whenever k changes, up or down [teymoori2023, sec. VII-B]: it jumps, so
+//! it suits loops that no others share.
 //!
-//! differs: there are no weights in the rate [teymoori2023, eq. 11]: relays take packets of loops by weight, and mark
-//! those of each by what waits of it. The printed interpolation of gamma jumps at both ends, and with the printed g2 =
-//! 0.015 below g1 = 0.05 it never comes to be; here it is continuous, and g2 is 0.15 unless set. A rate at most
-//! doubles, is never over k, and packets under way are limited to what the rate is in the least round trip
-//! (`windowed`); without that, rates swing.
+//! differs: the rate has no weights [teymoori2023, eq. 11]: relays take packets of loops by weight, and mark the
+//! packets of each by its backlog. The printed interpolation of gamma jumps at both ends, and with the printed g2 =
+//! 0.015 below g1 = 0.05 it never applies; here it is continuous, and g2 is 0.15 unless set. A rate at most doubles and
+//! never exceeds k, and packets in flight are limited to the rate times the least round trip (`windowed`); without this
+//! limit, rates oscillate.
 use anabranch_core::quantity::SpanText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::{Capabilities, Sources};
 use crate::protocols::range;
-use crate::protocols::terms::{Sources, Terms};
 pub use crate::window::links;
 use crate::window::{MarkedRate, MarkedRateSettings, NextRate, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms =
-    Terms { many_paths: false, sources: Sources::ScalableWindows, hears_capacities: true, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities {
+    many_paths: false,
+    sources: Sources::ScalableWindows,
+    hears_capacities: true,
+    ..Capabilities::WINDOWS
+};
 
-/// Parameters of LGCC; as in the paper but for g2.
+/// Parameters of LGCC; the defaults are those of the paper, except g2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "LgccParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// How a rate comes to its target.
+    /// The way in which the rate approaches its target.
     pub algorithm: Algorithm,
-    /// The step far from the target (`gamma_init`), 1e-3 to 1.
+    /// Step far from the target (`gamma_init`), 1e-3 to 1.
     #[serde(deserialize_with = "step")]
     #[schemars(range(min = 1e-3, max = 1))]
     pub far: f64,
-    /// The step near it (`gamma_conv`), 1e-3 to 1.
+    /// Step near the target (`gamma_conv`), 1e-3 to 1.
     #[serde(deserialize_with = "step")]
     #[schemars(range(min = 1e-3, max = 1))]
     pub near: f64,
-    /// What is near: up to this part of the target (g1), 0 to 1.
+    /// Distance from the target, relative to it, up to which the rate is near (g1), 0 to 1.
     #[serde(deserialize_with = "part")]
     #[schemars(range(min = 0, max = 1))]
     pub near_within: f64,
-    /// What is far: from this part of the target on (g2), 0 to 1.
+    /// Distance from the target, relative to it, from which on the rate is far (g2), 0 to 1.
     #[serde(deserialize_with = "part")]
     #[schemars(range(min = 0, max = 1))]
     pub far_from: f64,
-    /// The base for rates (phi1), 1.01 to 1000.
+    /// Base for rates (phi1), 1.01 to 1000.
     #[serde(deserialize_with = "base")]
     #[schemars(range(min = 1.01, max = 1000))]
     pub phi1: f64,
-    /// The base for marks (phi2), 1.01 to 1000; the smaller, the fewer marks.
+    /// Base for marks (phi2), 1.01 to 1000; smaller values cause fewer marks.
     #[serde(deserialize_with = "base")]
     #[schemars(range(min = 1.01, max = 1000))]
     pub phi2: f64,
-    /// The weight of the latest interval in the share of marked packets (alpha), 1e-3 to 1.
+    /// Weight of the latest interval in the share of marked packets (alpha), 1e-3 to 1.
     #[serde(deserialize_with = "step")]
     #[schemars(range(min = 1e-3, max = 1))]
     pub alpha: f64,
-    /// Whether what is under way is limited; if not, only the rate holds, as printed.
+    /// Whether packets in flight are limited; otherwise only the rate limits the source, as printed.
     pub windowed: bool,
-    /// The time between two changes of the rate, 1 us to 10 s; the least round trip if not given.
+    /// Time between two changes of the rate, 1 us to 10 s; the least round trip if not given.
     #[serde(deserialize_with = "range::interval", skip_serializing_if = "Option::is_none")]
     pub interval: Option<SpanText>,
-    /// For how long a round trip counts when the least is sought, 1 ms to 1 h; for ever if not given.
+    /// Time for which a round trip counts towards the least, 1 ms to 1 h; all time if not given.
     #[serde(deserialize_with = "range::rtt_window", skip_serializing_if = "Option::is_none")]
     pub rtt_window: Option<SpanText>,
 }
 
-/// How a rate comes to its target.
+/// The way in which a rate approaches its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "LgccAlgorithm")]
 #[serde(rename_all = "kebab-case")]
 pub enum Algorithm {
-    /// By steps, larger ones where it is far.
+    /// By steps, which are larger where the rate is far from the target.
     PrimalDual,
     /// By steps of one size, `far`.
     Primal,
-    /// At once; for loops that others do not share.
+    /// Immediately; for loops that no others share.
     Dual,
 }
 
@@ -123,7 +128,7 @@ fn base<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     range::number(1.01..=1000.0, deserializer)
 }
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     let [interval, rtt_window] = [parameters.interval, parameters.rtt_window].map(|span| span.map(|span| span.0));
     let settings =
@@ -138,7 +143,7 @@ impl Lgcc {
         capacity * ((1.0 - p).ln() * self.0.phi1.ln() / self.0.phi2.ln()).exp()
     }
 
-    /// The step for a rate so far from its target, relative to that.
+    /// Step of a rate at this distance from its target, relative to the target.
     fn gamma(&self, distance: f64) -> f64 {
         let Parameters { near, far, near_within, far_from, .. } = self.0;
         if self.0.algorithm == Algorithm::Primal || distance >= far_from.max(near_within) {

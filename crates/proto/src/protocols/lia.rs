@@ -1,4 +1,5 @@
-//! LIA, linked increases: as fast as the best path alone would be, and no more than one Reno anywhere [rfc6356].
+//! LIA, linked increases: as fast as the best path alone would be, and no more aggressive than one Reno anywhere
+//! [rfc6356].
 //!
 //! ```text
 //! increase  = min(alpha / total, 1 / window)    for each packet acknowledged
@@ -6,31 +7,32 @@
 //! alpha     = total max(window / rtt^2) / (sum of window / rtt)^2     over all subflows [rfc6356, sec. 3]
 //! ```
 //!
-//! total is the sum of all windows. On paths of equal round trips they come to be as 1 / p where a share p is lost.
+//! total is the sum of all windows. On paths of equal round trips, windows become proportional to 1 / p where a share p
+//! is lost.
 //!
-//! differs: [wischik2011] takes the least of such a quotient over all sets of subflows that have the one in question. For two
-//! subflows that is the same; for more it may be less than what RFC 6356 gives, which is what is done here.
+//! differs: [wischik2011] takes the least of such a quotient over all sets of subflows that contain this subflow. For
+//! two subflows the result is equal; for more it may be less than that of RFC 6356, which is used here.
 //!
-//! Slow start is that of Reno, on each subflow for itself. alpha is as of now at each acknowledgement.
+//! Slow start is that of Reno, on each subflow separately. alpha is computed anew at each acknowledgement.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::terms::Terms;
+use crate::protocols::capabilities::Capabilities;
 pub use crate::window::links;
 use crate::window::{Aimd, Coupling, Flow, WindowControl, known};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::WINDOWS;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::WINDOWS;
 
-/// Parameters of LIA: none.
+/// Parameters of LIA: there are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "LiaParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {}
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(_: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     Box::new(Aimd::new(connection.subflows, connection.first_window, Lia))
 }
@@ -41,7 +43,7 @@ impl Coupling for Lia {
     fn increase(&self, flows: &[Flow], subflow: usize) -> f64 {
         let best = known(flows).map(|flow| flow.rate() / flow.rtt).fold(0.0, f64::max);
         let rate: f64 = known(flows).map(Flow::rate).sum();
-        // alpha / total, from which the total cancels out.
+        // The value is alpha / total, from which the total cancels out.
         (best / (rate * rate)).min(1.0 / flows[subflow].window)
     }
 }

@@ -1,54 +1,58 @@
-//! A logarithmic controller: a rate whose utility is its logarithm, to compare LGCC with [teymoori2023, eq. 18].
+//! A logarithmic controller: a rate whose utility is its logarithm, for comparison with LGCC [teymoori2023, eq. 18].
 //!
 //! ```text
 //! u += gamma (w / u - q),  u = rate / k,  q = -log_phi(1 - p)      once an interval
 //! ```
 //!
-//! It knows k only as the most that it can be: a smaller k moves no rate but by marks, where LGCC's follows k. At rest
-//! u = w / q, so for n connections over one link q comes to n w.
+//! The controller uses k only as a maximum: a smaller k changes rates through marks alone, where LGCC's rate follows k.
+//! At rest u = w / q, so for n connections over one link q becomes n w.
 //!
-//! differs: printed is gamma (1 / p), of which no rate comes to rest; U = log u gives 1 / u - p. A probability of marks is
-//! at most 1 and so no price for that; its logarithm is [teymoori2021].
+//! differs: the paper prints gamma (1 / p), with which no rate comes to rest; U = log u gives 1 / u - p. A marking
+//! probability is at most 1 and cannot be such a price, but its logarithm can [teymoori2021].
 
 use anabranch_core::quantity::SpanText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::{Capabilities, Sources};
 use crate::protocols::range;
-use crate::protocols::terms::{Sources, Terms};
 pub use crate::window::links;
 use crate::window::{MarkedRate, MarkedRateSettings, NextRate, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms =
-    Terms { many_paths: false, sources: Sources::ScalableWindows, hears_capacities: true, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities {
+    many_paths: false,
+    sources: Sources::ScalableWindows,
+    hears_capacities: true,
+    ..Capabilities::WINDOWS
+};
 
 /// Parameters of the logarithmic controller.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "LogRateParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// The step (gamma), 1e-4 to 1.
+    /// Step (gamma), 1e-4 to 1.
     #[serde(deserialize_with = "step")]
     #[schemars(range(min = 1e-4, max = 1))]
     pub step: f64,
-    /// What it is willing to pay (w), 1e-3 to 10.
+    /// Price that the connection is willing to pay (w), 1e-3 to 10.
     #[serde(deserialize_with = "claim")]
     #[schemars(range(min = 1e-3, max = 10))]
     pub claim: f64,
-    /// The base of prices (phi), 1.01 to 1000.
+    /// Base of prices (phi), 1.01 to 1000.
     #[serde(deserialize_with = "base")]
     #[schemars(range(min = 1.01, max = 1000))]
     pub phi: f64,
-    /// The weight of the latest interval in the share of marked packets, 1e-3 to 1.
+    /// Weight of the latest interval in the share of marked packets, 1e-3 to 1.
     #[serde(deserialize_with = "weight")]
     #[schemars(range(min = 1e-3, max = 1))]
     pub alpha: f64,
-    /// The time between two changes of the rate, 1 us to 10 s; the least round trip if not given.
+    /// Time between two changes of the rate, 1 us to 10 s; the least round trip if not given.
     #[serde(deserialize_with = "range::interval", skip_serializing_if = "Option::is_none")]
     pub interval: Option<SpanText>,
-    /// For how long a round trip counts when the least is sought, 1 ms to 1 h; for ever if not given.
+    /// Time for which a round trip counts towards the least, 1 ms to 1 h; all time if not given.
     #[serde(deserialize_with = "range::rtt_window", skip_serializing_if = "Option::is_none")]
     pub rtt_window: Option<SpanText>,
 }
@@ -75,7 +79,7 @@ fn weight<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     range::number(1e-3..=1.0, deserializer)
 }
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     let [interval, rtt_window] = [parameters.interval, parameters.rtt_window].map(|span| span.map(|span| span.0));
     let settings = MarkedRateSettings { weight: parameters.alpha, is_windowed: true, interval, rtt_window };
@@ -85,7 +89,7 @@ pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn W
 struct LogRate(Parameters);
 
 impl LogRate {
-    /// The price that a share of marked packets stands for (q); 0 without marks.
+    /// Price of a share of marked packets (q); 0 without marks.
     fn price(&self, p: f64) -> f64 {
         -(1.0 - p).ln() / self.0.phi.ln()
     }
@@ -95,7 +99,7 @@ impl NextRate for LogRate {
     fn next(&self, rate: f64, capacity: f64, p: f64) -> f64 {
         let share = rate / capacity;
         let price = self.price(p);
-        // A step is no larger than half of what there is: 1 / u is steep near 0.
+        // A step is at most half of the rate, since 1 / u is steep near 0.
         let step = self.0.step * (self.0.claim / share - price);
         (share + step.max(-0.5 * share)).max(0.0) * capacity
     }

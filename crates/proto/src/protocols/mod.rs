@@ -1,5 +1,5 @@
-//! All protocols: an entry in the list below makes one known to the scenario file, its schema, the command line and the
-//! tests.
+//! The list of all protocols: an entry makes a protocol known to the scenario file, its schema, the command line and
+//! the tests.
 
 pub mod abc;
 pub mod b_neck;
@@ -8,6 +8,7 @@ pub mod balia;
 pub mod bbr;
 mod bbr_model;
 pub mod bfyz;
+mod capabilities;
 pub mod charny;
 pub mod cobb;
 pub mod copa;
@@ -38,7 +39,6 @@ pub mod reno;
 pub mod s_perc;
 pub mod slbn;
 mod steps;
-mod terms;
 pub mod uncoupled;
 pub mod vegas;
 pub mod vo_le_tran;
@@ -52,18 +52,18 @@ use anabranch_core::quantity::SpanText;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use capabilities::{Capabilities, Claims, Demands, Sources};
 pub use expect::Expect;
 pub use family::Family;
-pub use terms::{Claims, Demands, Sources, Terms};
 
 use crate::control::{ConnectionView, LinkControls, SourceControl};
 use crate::window::WindowControl;
 
-/// What a source has of its protocol.
+/// The control of a source, by the kind of its protocol.
 pub enum Control {
-    /// One that sends control packets and is granted rates.
+    /// A control that sends control packets and is granted rates.
     Rates(Box<dyn SourceControl>),
-    /// One that keeps windows.
+    /// A control that keeps windows.
     Windows(Box<dyn WindowControl>),
 }
 
@@ -79,11 +79,11 @@ impl From<Box<dyn WindowControl>> for Control {
     }
 }
 
-/// Makes [`Protocol`], [`Header`] and [`PROTOCOLS`] of a list: variant, module, the type of what its control packets carry
-/// if they carry fields of its own, name in files, name that people read, family, what it does.
+/// Makes [`Protocol`], [`Header`] and [`PROTOCOLS`] of a list: variant, module, type of the control packets' fields if
+/// the protocol has such, name in files, name for readers, family, and description.
 ///
-/// The module has `TERMS`, `source`, `links`, and `Parameters`, which derive what [`Protocol`] derives and have defaults.
-/// Those of window protocols take `links` from `crate::window`.
+/// The module has `CAPABILITIES`, `source`, `links`, and `Parameters`, which derive what [`Protocol`] derives and have
+/// defaults. Modules of window protocols take `links` from `crate::window`.
 macro_rules! protocols {
     ($($(#[$doc:meta])* $variant:ident($module:ident $(, $header:ident)?): $name:literal, $title:literal, $family:ident,
         $does:literal;)*) => {
@@ -93,7 +93,7 @@ macro_rules! protocols {
             $($(#[$doc])* #[serde(rename = $name)] $variant($module::Parameters),)*
         }
 
-        /// The fields of a control packet: one variant for each protocol that has fields of its own.
+        /// The fields of a control packet: one variant for each protocol whose packets have fields.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Header {
             $($(
@@ -102,34 +102,34 @@ macro_rules! protocols {
             )?)*
         }
 
-        /// The name of each protocol in files, the name that people read, what it does, its family, and its module here.
+        /// Name of each protocol in files, name for readers, description, family, and module here.
         pub const PROTOCOLS: [(&str, &str, &str, Family, &str); [$($name),*].len()] =
             [$(($name, $title, $does, Family::$family, stringify!($module))),*];
 
         impl Protocol {
-            /// Its name in files: `d-slen`.
+            /// Name of the protocol in files: `d-slen`.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $name,)* }
             }
 
-            /// Its name as people read it: `d-SLEN`.
+            /// Name of the protocol for readers: `d-SLEN`.
             pub fn title(&self) -> &'static str {
                 match self { $(Self::$variant(_) => $title,)* }
             }
 
-            /// A control for the source of a connection.
+            /// Creates the control of a connection's source.
             pub fn source(&self, connection: &ConnectionView) -> Control {
                 match self { $(Self::$variant(parameters) => $module::source(parameters, connection).into(),)* }
             }
 
-            /// Link controls for so many links.
+            /// Creates the controls of `count` links.
             pub fn links(&self, count: usize) -> Box<dyn LinkControls> {
                 match self { $(Self::$variant(parameters) => $module::links(parameters, count),)* }
             }
 
-            /// On what terms it serves connections.
-            pub fn terms(&self) -> &'static Terms {
-                match self { $(Self::$variant(_) => &$module::TERMS,)* }
+            /// What the protocol can serve.
+            pub fn capabilities(&self) -> &'static Capabilities {
+                match self { $(Self::$variant(_) => &$module::CAPABILITIES,)* }
             }
         }
 
@@ -139,16 +139,16 @@ macro_rules! protocols {
 }
 
 protocols! {
-    /// ABC: a window that links make a packet more or less with each packet [goyal2020].
+    /// ABC: links tell the source with each packet to enlarge or reduce its window [goyal2020].
     Abc(abc): "abc", "ABC", LinkWindows,
         "one window that links open and close packet by packet [goyal2020]";
-    /// B-Neck (reconstruction): links find bottlenecks and tell sessions; then no packet is sent [mozo2011].
+    /// B-Neck (reconstruction): links find bottlenecks and notify sessions; then no control packet is sent [mozo2011].
     BNeck(b_neck, Packet): "b-neck", "B-Neck (reconstruction)", MaxMinRates,
         "max-min fair rates, and silence once they are found [mozo2011]";
     /// BALIA: windows that depend on the fastest of a connection's subflows [peng2016].
     Balia(balia): "balia", "BALIA", PathWindows,
         "windows of several paths, balanced between friendly and quick [peng2016]";
-    /// BBR: packets at the rate that the bottleneck delivers [cardwell2016].
+    /// BBR: sends at the delivery rate of the bottleneck [cardwell2016].
     Bbr(bbr): "bbr", "BBR", DelayWindows,
         "one window and a pace, from delivery rates and the least round trip [cardwell2016]";
     /// BFYZ (reconstruction): links label sessions and offer levels, sources take the least [bartal2002].
@@ -157,10 +157,10 @@ protocols! {
     /// Charny (reconstruction): links mark sessions and advertise rates, sources take the least [charny1995].
     Charny(charny, Probe): "charny", "Charny (reconstruction)", MaxMinRates,
         "max-min fair rates by marks on sessions held back elsewhere [charny1995]";
-    /// COBB-like: links count anew in every period whom they hold back [cobb2008].
+    /// COBB-like: links count the sessions that they limit anew in every period [cobb2008].
     CobbLike(cobb, Probe): "cobb-like", "COBB-like", MaxMinRates,
         "max-min fair rates by counts made anew in every period [cobb2008]";
-    /// Copa: a rate that is the inverse of the queueing delay [arun2018].
+    /// Copa: a rate inverse to the queueing delay [arun2018].
     Copa(copa): "copa", "Copa", DelayWindows,
         "one window and a pace, from the queueing delay [arun2018]";
     /// Fully coupled windows: all subflows together are one Reno [wischik2011].
@@ -169,13 +169,13 @@ protocols! {
     /// CUBIC: a window that follows a curve in time since the last loss [rfc9438].
     Cubic(cubic): "cubic", "CUBIC", LossWindows,
         "one window that grows with time since a loss, not with round trips [rfc9438]";
-    /// d-SLEN: links tell saturation levels, sources set rates and portions [ludena2021, sec. II-C].
+    /// d-SLEN: links report saturation levels, sources set rates and portions [ludena2021, sec. II-C].
     DSlen(d_slen, Probe): "d-slen", "d-SLEN", PathRates,
         "upward max-min fair rates by saturation levels [ludena2021]";
     /// DCTCP: cuts its window by half of the share of marked packets [bensley2017].
     Dctcp(dctcp): "dctcp", "DCTCP", LossWindows,
         "one window that falls by the share of marked packets [bensley2017]";
-    /// ERICA: links share their target among the sessions that they hear of in an interval [kalyanaraman2000].
+    /// ERICA: links share their target among the sessions whose packets arrive in an interval [kalyanaraman2000].
     Erica(erica, Rm): "erica", "ERICA", MaxMinRates,
         "nearly max-min fair rates by load and count of sessions [kalyanaraman2000]";
     /// EWTCP: Reno on each subflow, with a smaller increase [wischik2011].
@@ -205,34 +205,34 @@ protocols! {
     /// PERC: links and sessions exchange offers and limits [jose2015].
     Perc(perc, Probe): "perc", "PERC", MaxMinRates,
         "max-min fair rates by messages, with a limit for each session at a link [jose2015]";
-    /// PIQI-RCP-like: links offer one rate to all, mended by the load and its changes [jain2007].
+    /// PIQI-RCP-like: links offer one rate to all, corrected by the load and its changes [jain2007].
     PiqiRcp(piqi_rcp): "piqi-rcp-like", "PIQI-RCP-like", LinkRates,
         "one rate for all at a link, from its load and how that changes [jain2007]";
-    /// QI-RCP-like: links offer one rate to all, mended by the load [jain2007].
+    /// QI-RCP-like: links offer one rate to all, corrected by the load [jain2007].
     QiRcp(qi_rcp): "qi-rcp-like", "QI-RCP-like", LinkRates,
         "one rate for all at a link, from its load [jain2007]";
-    /// RCP: links offer one rate to all, mended by load and queue [dukkipati2005].
+    /// RCP: links offer one rate to all, corrected by load and queue [dukkipati2005].
     Rcp(rcp, Probe): "rcp", "RCP", LinkRates,
         "one rate for all at a link, from its load and its queue [dukkipati2005]";
-    /// Reno: a packet more in a round trip, half at a loss [rfc5681].
+    /// Reno: one packet more in a round trip, half the window at a loss [rfc5681].
     Reno(reno): "reno", "Reno", LossWindows,
         "additive increase and multiplicative decrease of one window [rfc5681]";
-    /// s-PERC: links and sessions exchange offers and limits, and packets carry what links gave [jose2019].
+    /// s-PERC: links and sessions exchange offers and limits, and packets carry what links allocated [jose2019].
     SPerc(s_perc, Probe): "s-perc", "s-PERC", MaxMinRates,
         "max-min fair rates by messages, with four numbers at a link [jose2019]";
     /// SLBN: links count sessions and sum rates, sources look for the largest share [mozo2012].
     Slbn(slbn, Probe): "slbn", "SLBN", MaxMinRates,
         "max-min fair rates with three numbers at a link [mozo2012]";
-    /// Uncoupled: Reno on each subflow, each for itself [wischik2011].
+    /// Uncoupled: Reno on each subflow independently [wischik2011].
     Uncoupled(uncoupled): "uncoupled", "Uncoupled", PathWindows,
         "a Reno on each of several paths [wischik2011]";
-    /// Vegas: a few packets of its own in queues [brakmo1994].
+    /// Vegas: keeps a few packets of the connection in queues [brakmo1994].
     Vegas(vegas): "vegas", "Vegas", DelayWindows,
         "one window that keeps a few packets in queues [brakmo1994]";
     /// Vo-Le-Tran (reconstruction): links raise and lower prices, sources follow the largest of a path [vo2019].
     VoLeTran(vo_le_tran, Notice): "vo-le-tran", "Vo-Le-Tran (reconstruction)", PathRates,
         "upward max-min fair rates by prices of links [vo2019]";
-    /// wVegas: Vegas on each subflow, which share the packets that may wait by their rates [cao2012].
+    /// wVegas: Vegas on each subflow; subflows divide the packets that may wait by their rates [cao2012].
     Wvegas(wvegas): "wvegas", "wVegas", PathWindows,
         "windows of several paths that keep ten packets in queues [cao2012]";
     /// XCP: links tell each packet by how much the window of its source is to change [katabi2002].
@@ -247,13 +247,13 @@ impl Default for Protocol {
 }
 
 impl Protocol {
-    /// The protocol of this name with its default parameters.
+    /// The protocol of this name in files, with its default parameters; `None` if there is none.
     pub fn named(name: &str) -> Option<Self> {
         Choice::named(name)
     }
 
-    /// For how long its sources remember marks where a round trip takes so long, both in seconds: 1 / alpha intervals if
-    /// they smooth the share of marked packets, and a round trip if they answer to each mark.
+    /// Time in seconds for which sources remember marks, where a round trip takes `rtt` seconds: 1 / alpha intervals if
+    /// they smooth the share of marked packets, and a round trip if they respond to each mark.
     pub fn memory_of_marks(&self, rtt: f64) -> f64 {
         let smoothed = |interval: Option<SpanText>, alpha: f64| interval.map_or(rtt, |span| span.0.seconds()) / alpha;
         match self {
@@ -265,11 +265,11 @@ impl Protocol {
         }
     }
 
-    /// Why it cannot serve a connection of this claim and so many paths, if so.
+    /// Checks whether the protocol can serve a connection with this claim and number of paths.
     ///
     /// # Errors
-    /// What is wrong, and what would do.
+    /// If it cannot: why, and what it can serve.
     pub fn check(&self, claim: f64, paths: usize) -> Result<(), String> {
-        self.terms().check(self.title(), claim, paths)
+        self.capabilities().check(self.title(), claim, paths)
     }
 }

@@ -1,5 +1,5 @@
-//! NMCC: subflows that share links grow together as the fastest of them alone would, in slow start too; others are no
-//! business of each other [thomas2016].
+//! NMCC: subflows that share links grow together as the fastest of them alone would, in slow start too; subflows that
+//! share no link are independent [thomas2016].
 //!
 //! ```text
 //! growth_i  = 1 / rtt_i           in congestion avoidance, in packets a second and round trip
@@ -11,46 +11,48 @@
 //! loss or mark:           threshold = window = window / 2, at least 2
 //! ```
 //!
-//! shadow is the window that slow start of a single TCP would have come to on the path: it doubles each round. So slow
-//! starts of a group together grow as one does, packet for packet. Both windows here are those of the beginning of the
-//! round, of whole packets.
+//! shadow is the window that slow start of a single TCP would have reached on the path: it doubles each round. So the
+//! slow starts of a group together grow as one does, packet for packet. Both windows in the formula are those of the
+//! beginning of the round, in whole packets.
 //!
-//! A group are the subflows whose paths share links, directly or by way of others; the network tells
-//! (`WindowControl::regroup`). Without its help all subflows are one group. A round trip that is not known yet counts as
-//! the fastest, so m begins as the number of subflows. One that has timed out does not grow, and so does not count until
-//! it answers.
+//! A group consists of the subflows whose paths share links, directly or through other subflows; the network reports
+//! groups (`WindowControl::regroup`). Without its help all subflows are one group. An unknown round trip counts as the
+//! fastest, so m begins as the number of subflows. A subflow that has timed out does not grow, so it does not count
+//! until it is acknowledged again.
 //!
-//! differs: the text of the paper has regular windows in m, those that a single TCP would have (`cwnd_tcp`); its algorithm
-//! 1 has the present ones, as here. Where a window stands otherwise to its shadow than those of its siblings, m differs.
+//! differs: the text of the paper has regular windows in m, those that a single TCP would have (`cwnd_tcp`); its
+//! algorithm 1 has the present windows, as here. Where the windows of a group differ from their shadows by different
+//! factors, m differs.
 //!
-//! differs: of unfriendly slow start (`slow_start = "unfriendly"`) the paper has results, not the rule. Here each subflow
-//! doubles its window in a round, as TCP does, and m counts all subflows as if they were in congestion avoidance.
+//! differs: for unfriendly slow start (`slow_start = "unfriendly"`) the paper has results, not the rule. Here each
+//! subflow doubles its window in a round, as TCP does, and m counts all subflows as if they were in congestion
+//! avoidance.
 //!
-//! differs: e-NMCC-like, a reconstruction from the abstract of the follow-up, also shares the decrease: a loss takes
-//! m / 2 of the window, down to 1. Growth that is shared and losses that are not let subflows that lose packets at
-//! different times get more than one TCP does.
+//! differs: e-NMCC-like, a reconstruction from the abstract of the follow-up, also shares the decrease: a loss takes m
+//! / 2 of the window, down to 1. With shared growth and separate losses, subflows that lose packets at different times
+//! get more than one TCP does.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::terms::{Sources, Terms};
+use crate::protocols::capabilities::{Capabilities, Sources};
 pub use crate::window::links;
 use crate::window::{Aimd, Coupling, Flow, MOST_WINDOW, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { sources: Sources::GroupedWindows, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities { sources: Sources::GroupedWindows, ..Capabilities::WINDOWS };
 
-/// Parameters of NMCC; as in the paper.
+/// Parameters of NMCC; the defaults are those of the paper.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "NmccParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// What a loss does.
+    /// The effect of a loss.
     pub variant: Variant,
     /// Whether slow starts of a group are shared.
     pub slow_start: SlowStart,
-    /// Whether the network tells which subflows share links; otherwise all are taken to.
+    /// Whether the network reports which subflows share links; otherwise all subflows count as one group.
     pub assistance: bool,
 }
 
@@ -60,14 +62,14 @@ impl Default for Parameters {
     }
 }
 
-/// What a loss does.
+/// The effect of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "NmccVariant")]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
-    /// It halves the window of the subflow that had it.
+    /// A loss halves the window of its subflow.
     Nmcc,
-    /// It takes m / 2 of that window: a reconstruction of e-NMCC.
+    /// A loss takes m / 2 of the window of its subflow: a reconstruction of e-NMCC.
     ENmccLike,
 }
 
@@ -76,13 +78,13 @@ pub enum Variant {
 #[schemars(rename = "NmccSlowStart")]
 #[serde(rename_all = "kebab-case")]
 pub enum SlowStart {
-    /// Together they grow as one TCP.
+    /// Slow starts of a group together grow as one TCP.
     Friendly,
-    /// Each grows as a TCP; m knows of congestion avoidance only.
+    /// Each slow start grows as a TCP; m counts subflows as in congestion avoidance.
     Unfriendly,
 }
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     let nmcc = Nmcc::new(parameters.clone(), connection.subflows);
     Box::new(Aimd::new(connection.subflows, connection.first_window, nmcc))
@@ -94,24 +96,24 @@ struct Nmcc {
     starts: Vec<Start>,
 }
 
-/// The slow start of a subflow.
+/// Slow start of a subflow.
 #[derive(Clone, Copy, Debug, Default)]
 struct Start {
-    /// What the window of a single TCP would be.
+    /// Window that a single TCP would have, in packets.
     shadow: f64,
-    /// This round: for each packet acknowledged the window of a single TCP grows by so much, for so many packets more.
+    /// Growth of a single TCP's window for each packet acknowledged in this round, and packets left in the round.
     step: f64,
     left: f64,
 }
 
 impl Start {
-    /// A slow start in which the two windows are the same so far.
+    /// Creates a slow start in which both windows are equal.
     fn at(window: f64) -> Self {
         Self { shadow: window, step: 1.0, left: whole(window) }
     }
 
-    /// So many packets are acknowledged, of a window that grows by 1 / `factor` of what a single TCP grows by; gives how
-    /// much it grows.
+    /// Processes acknowledged packets for a window that grows by 1 / `factor` of the growth of a single TCP; returns
+    /// its growth.
     fn grow(&mut self, window: f64, factor: f64, packets: f64) -> f64 {
         let now = packets.min(self.left);
         let up = now * self.step / factor;
@@ -122,7 +124,7 @@ impl Start {
         }
         self.left = whole(window + up);
         self.step = self.shadow / self.left;
-        // What is over belongs to the next round; one acknowledgement brings no more than one.
+        // Further packets belong to the next round; one acknowledgement begins at most one round.
         let over = (packets - now).min(self.left);
         self.shadow = (self.shadow + over * self.step).min(MOST_WINDOW);
         self.left -= over;
@@ -130,7 +132,7 @@ impl Start {
     }
 }
 
-/// The packets that a window lets go in a round.
+/// Whole packets that a window permits in a round.
 fn whole(window: f64) -> f64 {
     window.floor().max(1.0)
 }
@@ -140,7 +142,7 @@ impl Nmcc {
         Self { parameters, groups: vec![0; subflows], starts: vec![Start::default(); subflows] }
     }
 
-    /// The friendliness factor of the group of a subflow (m), 1 or more.
+    /// Friendliness factor of the group of a subflow (m), 1 or more.
     fn factor(&self, flows: &[Flow], subflow: usize) -> f64 {
         let (mut sum, mut most, mut unknown) = (0.0, 0.0_f64, 0.0);
         for (flow, group) in flows.iter().zip(&self.groups) {

@@ -1,4 +1,4 @@
-//! OLIA, opportunistic linked increases: LIA mended so that worse paths are left to others [khalili2012].
+//! OLIA, opportunistic linked increases: a correction of LIA that leaves worse paths to others [khalili2012].
 //!
 //! ```text
 //! increase  = (window / rtt^2) / (sum of window / rtt)^2 + alpha / window    for each packet acknowledged; may be negative
@@ -9,47 +9,48 @@
 //!          0                 otherwise
 //! ```
 //!
-//! n is the number of subflows, M those with the largest window, B those with the largest l / rtt^2. l is the greater of
-//! the packets acknowledged between the last two losses and since the last: an estimate of 1 / p without a delay.
+//! n is the number of subflows, M the set of those with the largest window, B the set of those with the largest l /
+//! rtt^2. l is the number of packets acknowledged between the last two losses, or since the last loss if that is more:
+//! an estimate of 1 / p without a delay.
 //!
-//! differs: as in the authors' code for Linux l / rtt^2 ranks paths, the square of the rate that Reno would get. The paper is
-//! quoted with l^2 / rtt, which we have not verified. Windows that are equal but for rounding count as equal.
+//! differs: as in the authors' code for Linux, l / rtt^2 ranks paths; it is the square of the rate that Reno would get.
+//! The paper is quoted with l^2 / rtt, which we have not verified. Windows that differ only by rounding count as equal.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::terms::Terms;
+use crate::protocols::capabilities::Capabilities;
 pub use crate::window::links;
 use crate::window::{Aimd, Coupling, Flow, WindowControl, known};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::WINDOWS;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::WINDOWS;
 
-/// Windows so near to the largest, relative to it, are largest as well.
+/// Relative distance from the largest window within which windows count as largest.
 const SAME_WINDOW: f64 = 1e-9;
 
-/// Paths so near to the best, relative to it, are best as well.
+/// Relative distance from the best path within which paths count as best.
 const SAME_RANK: f64 = 1e-6;
 
-/// Parameters of OLIA: none.
+/// Parameters of OLIA: there are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "OliaParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {}
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(_: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     let olia = Olia { runs: vec![Run::default(); connection.subflows] };
     Box::new(Aimd::new(connection.subflows, connection.first_window, olia))
 }
 
-/// Packets of a subflow that went without a loss.
+/// Packets of a subflow acknowledged without a loss.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
-    /// Between the last two losses (l1).
+    /// Packets between the last two losses (l1).
     before: u64,
-    /// Since the last (l2).
+    /// Packets since the last loss (l2).
     since: u64,
 }
 
@@ -58,12 +59,12 @@ struct Olia {
 }
 
 impl Olia {
-    /// What a path is worth: the packets between losses over the square of the round trip.
+    /// Rank of a path: the packets between losses divided by the square of the round trip.
     fn worth(&self, flows: &[Flow], subflow: usize) -> f64 {
         self.rank(subflow) / flows[subflow].rtt.powi(2)
     }
 
-    /// What moves windows from the largest to those on better paths.
+    /// The term that shifts traffic from the largest windows to better paths.
     fn alpha(&self, flows: &[Flow], subflow: usize) -> f64 {
         let largest = known(flows).map(|flow| flow.window).fold(0.0, f64::max);
         let all = || (0..flows.len()).filter(|&i| flows[i].is_known());

@@ -1,9 +1,9 @@
 //! PERC: max-min fair rates by messages between links and sessions [jose2015].
 //!
-//! A packet goes round and round its path. It carries the rate that each link offered its session last. On the way down
-//! and on the way back a link takes the least that others offer as the limit of the session, and offers what a max-min
-//! fair division of its capacity among all its sessions, each within its limit, gives one without limit:
-//!
+//! A packet circulates on its path. It carries the rate that each link offered its session last. On the way down and on
+//! the way back, a link takes the least offer of the other links as the limit of the session. Its own offer is the
+//! share that a max-min fair division of its capacity among all its sessions, each within its limit, gives a session
+//! without limit:
 //! ```text
 //! offer = (capacity - sum of limits below offer) / (sessions - number of limits below offer)
 //!         with the limit that the link knew of its visitor taken away
@@ -12,7 +12,7 @@
 //! The rate of a session is the least offer of its links.
 //!
 //! A packet costs a search, and a walk along the different limits below the offer. A link keeps the limit of each
-//! session: 16 bytes, and 12 more if no other session has the same limit, and the room that trees keep free.
+//! session: 16 bytes, and 12 more if no other session has the same limit, and the spare room of trees.
 //!
 //! Rates are whole numbers of bit/s.
 
@@ -26,14 +26,14 @@ use crate::control::{
     ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Position, SourceControl, Visitor,
 };
 use crate::packet::Header;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::probe_cycle::{CycleProbe, CycleSource};
-use crate::protocols::terms::Terms;
 use crate::protocols::whole_rates::{RateCounts, UNLIMITED, whole};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::SINGLE_PATH;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::SINGLE_PATH;
 
-/// Parameters of PERC: it has none.
+/// Parameters of PERC: there are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PercParameters")]
 #[serde(deny_unknown_fields, default)]
@@ -42,16 +42,16 @@ pub struct Parameters {}
 /// The fields of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Whether its session ends.
+    /// Whether the session ends.
     pub is_last: bool,
-    /// In which cycle it was sent, so that a second copy of a reply is known for one.
+    /// Cycle in which the packet was sent, by which a second copy of a reply is recognised.
     pub cycle: u32,
-    /// What each link of the path offered last, in whole bit/s; links behind the last that limits anything are left out.
+    /// Last offer of each link of the path in whole bit/s; links after the last that limits anything are omitted.
     pub offers: Vec<i64>,
 }
 
 impl Probe {
-    /// The least offer of links other than that at `position`.
+    /// Least offer of the links other than that at `position`.
     fn limit(&self, position: Position) -> i64 {
         let others = self.offers.iter().enumerate().filter(|&(p, _)| p != usize::from(position));
         others.map(|(_, &offer)| offer).fold(UNLIMITED, i64::min).max(0)
@@ -66,12 +66,12 @@ impl Probe {
     }
 }
 
-/// A source control.
+/// Creates the control of a source.
 pub fn source(_: &Parameters, _: &ConnectionView) -> Box<dyn SourceControl> {
     Box::new(CycleSource::<Probe>::new())
 }
 
-/// Link controls for so many links.
+/// Creates the controls of `count` links.
 pub fn links(_: &Parameters, count: usize) -> Box<dyn LinkControls> {
     Box::new(vec![Link::default(); count])
 }
@@ -105,16 +105,16 @@ impl CycleProbe for Probe {
 
 #[derive(Clone, Debug, Default)]
 struct Link {
-    /// The limit of each session.
+    /// Limit of each session.
     sessions: BTreeMap<Visitor, i64>,
-    /// The same in order.
+    /// All limits in order.
     limits: RateCounts,
 }
 
 const _: () = assert!(std::mem::size_of::<(Visitor, i64)>() == 16, "sixteen bytes for each session");
 
 impl Link {
-    /// What there is for one more session without limit.
+    /// Offer to one more session without limit.
     fn offer(&self, capacity: i64, others: i64) -> i64 {
         let (mut left, mut number) = (capacity.max(0), others + 1);
         for (limit, count) in self.limits.rising() {

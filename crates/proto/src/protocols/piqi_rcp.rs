@@ -1,6 +1,6 @@
-//! PIQI-RCP-like: RCP without the queue, and with a memory of the error [jain2007].
+//! PIQI-RCP-like: RCP without the queue, with a memory of the error [jain2007].
 //!
-//! Every interval T a link finds its rate R anew from what is left of its capacity, as a share e of it:
+//! Every interval T a link updates its rate R by the capacity that is unused, as a share e of it:
 //!
 //! ```text
 //! e <- (g C - y) / (g C)
@@ -8,20 +8,20 @@
 //! kappa = gain kappa*,   kappa* = T / (2 (T + d))
 //! ```
 //!
-//! C is the capacity, g the share of it to be used, y the load, d the average round trip. A queue is not looked at: what
-//! a transient leaves of one stays, unless g is less than 1.
+//! C is the capacity, g the share of it to be used, y the load, d the average round trip. The law ignores the queue:
+//! what a transient leaves of a queue stays, unless g is less than 1.
 //!
-//! The equations of the original were not to be had, only that it has a proportional and an integral part, does not
+//! The equations of the original were not available. Known is that it has a proportional and an integral part, does not
 //! depend on the queue, considers recent rates, and bounds kappa by kappa*. With p = 1/2 that bound is just what keeps
 //! the loop stable for any mix of round trips: kappa d / T + p < 1 + kappa / 2 is enough, to the first order. The
-//! proportional part is an exponential so that R forgets it: as 1 + p (e - e before) the factors of a load that
-//! goes up and down multiply to less than 1, and one that rises by twice the capacity takes R below 0.
-//! `history = "mean-rate"` is another reading: R <- (1 + kappa e) times the mean of R over a round trip. What holds for
+//! proportional part is an exponential so that R forgets it: with 1 + p (e - e before) instead, the factors of a load
+//! that goes up and down multiply to less than 1, and a load that rises by twice the capacity takes R below 0.
+//! `history = "mean-rate"` is another reading: R <- (1 + kappa e) times the mean of R over a round trip. Results for
 //! these need not hold for the original.
 //!
-//! How links measure, how sources probe and what differs there is told in `rate_feedback.rs`: the law needs data packets,
-//! without them y is 0 and all are offered the capacity. Nor is it for few packets in an interval: R then moves with
-//! each.
+//! `rate_feedback.rs` describes how links measure, how sources probe, and what differs there. The law needs data
+//! packets: without them y is 0, and all are offered the capacity. It does not suit few packets in an interval, since R
+//! then changes with each.
 
 use std::collections::VecDeque;
 
@@ -31,15 +31,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::{ConnectionView, LinkControls, SourceControl};
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::expect::Expect;
 use crate::protocols::rate_feedback::{self, Beginning, Law, Link, Seen, Source};
-use crate::protocols::terms::Terms;
 
-/// On what terms it serves.
+/// What the protocol can serve.
 ///
-/// The rate moves by half of what the load does from one interval to the next.
-pub const TERMS: Terms =
-    Terms { expect: Expect { laxity: 2.0, ..rate_feedback::TERMS.expect }, ..rate_feedback::TERMS };
+/// With the default p, the rate changes by half of what the load does from one interval to the next.
+pub const CAPABILITIES: Capabilities = Capabilities {
+    expect: Expect { laxity: 2.0, ..rate_feedback::CAPABILITIES.expect },
+    ..rate_feedback::CAPABILITIES
+};
 
 /// The most rates that a link remembers.
 const MOST_RATES: f64 = 1000.0;
@@ -49,34 +51,34 @@ const MOST_RATES: f64 = 1000.0;
 #[schemars(rename = "PiqiRcpParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// What the rate follows the error by in an interval, in kappa*; over 0 and at most 10.
+    /// Gain of the error in an interval, in units of kappa*; over 0 and at most 10.
     #[serde(deserialize_with = "rate_feedback::gain")]
     #[schemars(range(max = 10), extend("exclusiveMinimum" = 0))]
     pub gain: f64,
-    /// What the rate follows changes of the error by (p); 0 to 10.
+    /// Gain of changes of the error (p); 0 to 10.
     #[serde(deserialize_with = "rate_feedback::gain_or_none")]
     #[schemars(range(min = 0, max = 10))]
     pub proportional: f64,
-    /// How the past counts: "error-difference"; or "mean-rate", which leaves `proportional` out.
+    /// Memory of the law: "error-difference"; or "mean-rate", which ignores `proportional`.
     pub history: History,
-    /// The share of the capacity that is to be used (g); over 0 and at most 1.
+    /// Share of the capacity that is to be used (g); over 0 and at most 1.
     #[serde(deserialize_with = "rate_feedback::share")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub utilisation: f64,
-    /// What passes before a link decides anew (T); 1 us to 100 s.
+    /// Time between updates of a link (T); 1 us to 100 s.
     #[serde(deserialize_with = "rate_feedback::span")]
     pub interval: SpanText,
-    /// The first rate of a link as a share of its capacity; over 0 and at most 1.
+    /// First rate of a link as a share of its capacity; over 0 and at most 1.
     #[serde(deserialize_with = "rate_feedback::share")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub start: f64,
-    /// What a link takes the average round trip for in the beginning; 1 us to 100 s.
+    /// Average round trip that a link assumes at the beginning; 1 us to 100 s.
     #[serde(deserialize_with = "rate_feedback::span")]
     pub round_trip: SpanText,
     /// The least rate; 1 to 1e15 bit/s.
     #[serde(deserialize_with = "rate_feedback::least")]
     pub least: RateText,
-    /// The most that passes between probes of a source; 1 us to 100 s. The round trip if that is less.
+    /// The longest time between probes of a source; 1 us to 100 s. The round trip if that is less.
     #[serde(deserialize_with = "rate_feedback::span")]
     pub spacing: SpanText,
 }
@@ -97,24 +99,24 @@ impl Default for Parameters {
     }
 }
 
-/// How the past counts.
+/// Memory of the law.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PiqiRcpHistory")]
 #[serde(rename_all = "kebab-case")]
 pub enum History {
-    /// By the error of the interval before.
+    /// The error of the interval before.
     #[default]
     ErrorDifference,
-    /// By the mean of the rates of a round trip.
+    /// The mean of the rates of a round trip.
     MeanRate,
 }
 
-/// A source control.
+/// Creates the control of a source.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn SourceControl> {
     Box::new(Source::new(parameters.spacing, connection))
 }
 
-/// Link controls for so many links.
+/// Creates the controls of `count` links.
 pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
     let law = PiqiLaw {
         gain: parameters.gain,
@@ -139,7 +141,7 @@ struct PiqiLaw {
     interval: f64,
     least: f64,
     room_before: Option<f64>,
-    /// Rates of the last round trip, if it is by these that the past counts.
+    /// Rates of the last round trip, if the law uses their mean.
     rates: Option<VecDeque<f64>>,
 }
 

@@ -1,7 +1,7 @@
-//! A source that has one probe under way: each reply grants a rate and makes the next probe.
+//! A source with one probe in flight at a time: each reply grants a rate and becomes the next probe.
 //!
-//! Replies to a probe before the last are left aside. When the connection leaves, the next probe is the last, and nothing
-//! comes back.
+//! Replies to earlier probes are ignored. When the connection leaves, the next probe is the last, and it does not come
+//! back.
 
 use std::marker::PhantomData;
 
@@ -10,9 +10,9 @@ use anabranch_core::{Rate, Time};
 use crate::control::{Orders, SourceControl};
 use crate::packet::Header;
 
-/// What a probe of such a protocol carries.
+/// A probe of such a protocol.
 pub(super) trait CycleProbe: Sized {
-    /// The probe in a header, if that is one.
+    /// The probe in a header, if the header has one.
     fn of(header: &Header) -> Option<&Self>;
 
     /// The header of the probe.
@@ -21,27 +21,27 @@ pub(super) trait CycleProbe: Sized {
     /// The first probe of a source, in cycle 0.
     fn first() -> Self;
 
-    /// The cycle that it belongs to.
+    /// Cycle of the probe.
     fn cycle(&self) -> u32;
 
-    /// The rate that links have granted, in a reply.
+    /// Rate that links have granted, in a reply.
     fn granted(&self) -> Rate;
 
-    /// The probe of a cycle that follows this reply.
+    /// The probe of cycle `cycle` that follows this reply.
     fn next(&self, cycle: u32, is_last: bool) -> Self;
 }
 
-/// The source of a protocol with such probes.
+/// The source of a protocol whose probes circulate.
 #[derive(Debug)]
 pub(super) struct CycleSource<P> {
-    /// The cycle whose reply it waits for.
+    /// Cycle of the reply that is due.
     cycle: u32,
     is_leaving: bool,
     probe: PhantomData<fn() -> P>,
 }
 
 impl<P> CycleSource<P> {
-    /// A source that has sent nothing.
+    /// Creates a source that has sent nothing.
     pub fn new() -> Self {
         Self { cycle: 0, is_leaving: false, probe: PhantomData }
     }

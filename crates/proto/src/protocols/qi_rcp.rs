@@ -1,54 +1,54 @@
-//! QI-RCP-like: RCP without the queue, a link follows the load alone [jain2007].
+//! QI-RCP-like: RCP without the queue; a link follows the load alone [jain2007].
 //!
-//! Every interval T a link finds its rate R anew from its load y:
+//! Every interval T a link updates its rate R by its load y:
 //!
 //! ```text
 //! R <- R (1 + kappa (g C - y) / (g C)),   between the least rate and g C
 //! kappa = gain kappa*,   kappa* = T / (2 (T + d))
 //! ```
 //!
-//! C is the capacity, g the share of it to be used, d the average round trip. It is the integral part of what is told in
-//! `piqi_rcp.rs` and a reconstruction like that; what is said there of queues and of data packets holds here too.
+//! C is the capacity, g the share of it to be used, d the average round trip. This is the integral part of the law in
+//! `piqi_rcp.rs`, and likewise a reconstruction; the remarks there on queues and data packets apply here too.
 
 use anabranch_core::quantity::{RateText, SpanText};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::{ConnectionView, LinkControls, SourceControl};
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::piqi_rcp::{self, History};
 use crate::protocols::rate_feedback;
-use crate::protocols::terms::Terms;
 
-/// On what terms it serves.
-pub const TERMS: Terms = rate_feedback::TERMS;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = rate_feedback::CAPABILITIES;
 
 /// Parameters of QI-RCP-like.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "QiRcpParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// What the rate follows the error by in an interval, in kappa*; over 0 and at most 10.
+    /// Gain of the error in an interval, in units of kappa*; over 0 and at most 10.
     #[serde(deserialize_with = "rate_feedback::gain")]
     #[schemars(range(max = 10), extend("exclusiveMinimum" = 0))]
     pub gain: f64,
-    /// The share of the capacity that is to be used (g); over 0 and at most 1.
+    /// Share of the capacity that is to be used (g); over 0 and at most 1.
     #[serde(deserialize_with = "rate_feedback::share")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub utilisation: f64,
-    /// What passes before a link decides anew (T); 1 us to 100 s.
+    /// Time between updates of a link (T); 1 us to 100 s.
     #[serde(deserialize_with = "rate_feedback::span")]
     pub interval: SpanText,
-    /// The first rate of a link as a share of its capacity; over 0 and at most 1.
+    /// First rate of a link as a share of its capacity; over 0 and at most 1.
     #[serde(deserialize_with = "rate_feedback::share")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub start: f64,
-    /// What a link takes the average round trip for in the beginning; 1 us to 100 s.
+    /// Average round trip that a link assumes at the beginning; 1 us to 100 s.
     #[serde(deserialize_with = "rate_feedback::span")]
     pub round_trip: SpanText,
     /// The least rate; 1 to 1e15 bit/s.
     #[serde(deserialize_with = "rate_feedback::least")]
     pub least: RateText,
-    /// The most that passes between probes of a source; 1 us to 100 s. The round trip if that is less.
+    /// The longest time between probes of a source; 1 us to 100 s. The round trip if that is less.
     #[serde(deserialize_with = "rate_feedback::span")]
     pub spacing: SpanText,
 }
@@ -62,7 +62,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// Those of PIQI-RCP-like that come to the same: without the proportional part.
+    /// Equivalent parameters of PIQI-RCP-like, without the proportional part.
     fn integral(&self) -> piqi_rcp::Parameters {
         let Self { gain, utilisation, interval, start, round_trip, least, spacing } = *self;
         let (proportional, history) = (0.0, History::ErrorDifference);
@@ -70,12 +70,12 @@ impl Parameters {
     }
 }
 
-/// A source control.
+/// Creates the control of a source.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn SourceControl> {
     piqi_rcp::source(&parameters.integral(), connection)
 }
 
-/// Link controls for so many links.
+/// Creates the controls of `count` links.
 pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
     piqi_rcp::links(&parameters.integral(), count)
 }

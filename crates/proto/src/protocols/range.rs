@@ -1,4 +1,4 @@
-//! Numbers and times in files that must lie in a range.
+//! Readers of numbers and times in files that must lie in a range.
 
 use std::ops::RangeInclusive;
 
@@ -22,7 +22,7 @@ pub(super) fn interval<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opt
     span(Span::us(1)..=Span::s(10), deserializer).map(Some)
 }
 
-/// Reads for how long round trips count.
+/// Reads the time for which round trips count.
 pub(super) fn rtt_window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SpanText>, D::Error> {
     span(Span::ms(1)..=Span::s(3600), deserializer).map(Some)
 }

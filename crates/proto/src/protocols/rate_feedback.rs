@@ -1,25 +1,25 @@
-//! What RCP and its relatives share: a link offers one rate to all, and mends it by the load that this brings about.
+//! The common part of RCP and its relatives: a link offers one rate to all, and corrects it by the load that results.
 //!
-//! At the end of each interval a link knows the load y that came to it, and what a law makes of that is its rate R until
-//! the end of the next. Sources probe their path: a probe picks up the least R on the way down, and when it is back its
-//! source sends at that rate. The link's idea of the round trip is an average d of those that sources tell
+//! At the end of each interval a link knows the load y that arrived. A law turns it into the link's rate R until the
+//! end of the next interval. Sources probe their path: a probe collects the least R on the way down, and when it is
+//! back, its source sends at that rate. A link estimates the round trip by an average d of those that sources report
 //! [dukkipati2005; the authors' ns-2 code]:
 //!
 //! ```text
-//! s = mean of the round trips told in the interval T, weighed by bytes; that before if there is none
+//! s = mean of the round trips reported in the interval T, weighed by bytes; that before if there is none
 //! d <- k s + (1 - k) d,   k = T / d  if s >= d,   R / C * s / d * T / d  if not
 //! ```
 //!
-//! differs: there a header stands on every data packet. Here it is on probes of their own, which a source sends every
-//! `spacing`, or every round trip if that is less; but not more often than data packets, of which there is one every
-//! 100 ms at the least. A probe carries the bytes that its source was granted to send since the one before, so that the
-//! mean is the same. The first stands for the SYN, and is sent again every 500 ms until there is a reply.
+//! differs: the original has a header on every data packet. Here the fields are in separate probes, which a source
+//! sends every `spacing`, or every round trip if that is less; but not more often than data packets, of which at least
+//! one is sent every 100 ms. A probe carries the bytes that its source was granted to send since the probe before, so
+//! that the mean is the same. The first probe stands for the SYN, and is sent again every 500 ms until a reply arrives.
 //!
-//! differs: a link stamps its rate on a probe that arrives at the queue. The ns-2 code stamps it on a packet that leaves the
-//! queue, so there a source learns of a rate that is newer by the time that packets wait.
+//! differs: a link stamps its rate on a probe that arrives at the queue. The ns-2 code stamps it on a packet that
+//! leaves the queue, so there a source learns a rate that is newer by the wait of the packets.
 //!
-//! differs: a data packet counts where its arrival falls, also if the interval ends while it is sent. Where control
-//! packets travel apart from data, round trips have no waiting in them. The end of the first interval is not drawn.
+//! differs: a data packet counts at its arrival, also if the interval ends while it is sent. Where control packets
+//! travel apart from data, round trips contain no wait in queues. The end of the first interval is not random.
 
 use anabranch_core::quantity::{RateText, SpanText};
 use anabranch_core::{Bytes, Rate, Span, Time};
@@ -27,107 +27,106 @@ use serde::{Deserialize, Deserializer, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::expect::Expect;
-use crate::protocols::terms::Terms;
 
-/// On what terms they serve. A probe says nothing that a newer one does not.
+/// What protocols of rate feedback can serve. A newer probe contains all that an older one does.
 ///
-/// Data packets have 40 bytes in tests, so that there are 150 of them in an interval: in 6 there is nothing to be seen
-/// but noise.
-pub(super) const TERMS: Terms = Terms {
+/// Data packets have 40 bytes in tests, so that an interval has 150 of them; with 6 packets the load would be noise.
+pub(super) const CAPABILITIES: Capabilities = Capabilities {
     supersedes: true,
     expect: Expect { settles_s: 5.0, packet: 40, measures_load: true, ..Expect::USUAL },
-    ..Terms::SINGLE_PATH
+    ..Capabilities::SINGLE_PATH
 };
 
-/// How long a source waits for its first reply before it asks again.
+/// Time in seconds that a source waits for its first reply before it asks again.
 const RETRY: f64 = 0.5;
 
-/// A source probes every so often at the least, in seconds.
+/// The longest time between probes of a source, in seconds.
 const SLOWEST: f64 = 0.1;
 
-/// More than any link carries, in bit/s.
+/// A rate above any capacity, in bit/s.
 const MOST_RATE: f64 = 1e15;
 
-/// So many intervals without a packet, and a link sleeps.
+/// Intervals without a packet after which a link sleeps.
 const MOST_QUIET: u32 = 1000;
 
-/// No interval is shorter, in seconds.
+/// The shortest interval, in seconds.
 const LEAST_INTERVAL: f64 = 1e-6;
 
 /// The fields of a probe.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probe {
-    /// The least rate offered so far, in bit/s; infinite before the first link.
+    /// Least rate offered so far, in bit/s; infinite before the first link.
     pub rate: f64,
-    /// The round trip as its source knows it; 0 if not yet.
+    /// Round trip that the source has measured; 0 before the first.
     pub round_trip: Span,
-    /// What its source was granted to send since the probe before; a data packet at the least.
+    /// Bytes that the source was granted to send since the probe before; at least a data packet.
     pub bytes: Bytes,
-    /// The size of a full data packet.
+    /// Size of a full data packet.
     pub packet: Bytes,
-    /// When it was sent.
+    /// Time at which the probe was sent.
     pub sent: Time,
 }
 
-/// What a link has seen in an interval, and what it makes of it.
+/// Measurements of a link in an interval.
 pub(super) struct Seen {
-    /// What is to be shared, in bit/s; over 0.
+    /// Capacity to be shared, in bit/s; over 0.
     pub capacity: f64,
-    /// What came, in bit/s.
+    /// Traffic that arrived, in bit/s.
     pub load: f64,
-    /// What waits at the end, in bits, without the packet in transmission: in the ns-2 code it is no part of the queue.
+    /// Queue at the end in bits, without the packet in transmission, which the ns-2 code does not count.
     pub queue: f64,
-    /// How long it was, in seconds.
+    /// Length of the interval in seconds.
     pub interval: f64,
-    /// The average round trip, in seconds.
+    /// Average round trip in seconds.
     pub round_trip: f64,
 }
 
 impl Seen {
-    /// What is left of the capacity, as a share of it; less than 0 if more came.
+    /// Unused capacity, as a share of the capacity; negative if more traffic arrived.
     pub fn room(&self) -> f64 {
         (self.capacity - self.load) / self.capacity
     }
 }
 
-/// How a link finds its rate.
+/// The rule by which a link updates its rate.
 pub(super) trait Law: Clone + Send {
-    /// How long the next interval is, in seconds.
+    /// Length of the next interval in seconds.
     fn interval(&self, round_trip: f64) -> f64;
 
-    /// The least that is offered where there is so much, in bit/s.
+    /// Least rate that a link offers, in bit/s.
     fn least(&self, round_trip: f64) -> f64;
 
-    /// The rate after `rate`, in bit/s.
+    /// Rate of the next interval after `rate`, both in bit/s.
     fn next(&mut self, rate: f64, seen: &Seen) -> f64;
 }
 
-/// What links begin with.
+/// Initial values of links.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beginning {
-    /// The share of the capacity that is to be used.
+    /// Share of the capacity that is to be used.
     pub utilisation: f64,
-    /// The first rate, as a share of the capacity.
+    /// First rate, as a share of the capacity.
     pub rate: f64,
-    /// The average round trip, in seconds.
+    /// Average round trip in seconds.
     pub round_trip: f64,
 }
 
-/// All that a link keeps.
+/// State of a link.
 #[derive(Clone)]
 pub(super) struct Link<L> {
     law: L,
     beginning: Beginning,
-    /// What it offers to all, in bit/s; `None` until it has a capacity.
+    /// Rate that the link offers to all, in bit/s; `None` until it has a capacity.
     rate: Option<f64>,
-    /// The average, and the mean of the last interval that had any, in seconds.
+    /// Average round trip, and mean of the last interval with reports, in seconds.
     round_trip: f64,
     last_mean: Option<f64>,
     packet: u64,
     is_awake: bool,
     quiet: u32,
-    // Since the interval began:
+    // Sums since the interval began.
     began: Time,
     arrived: u64,
     probes: u32,
@@ -160,7 +159,7 @@ impl<L: Law> Link<L> {
         orders.wake(after(link.now, self.law.interval(self.round_trip).max(LEAST_INTERVAL)));
     }
 
-    /// Takes the round trips that were told into the average; `share` is the rate as a share of the capacity.
+    /// Adds the reported round trips to the average; `share` is the rate as a share of the capacity.
     fn average(&mut self, interval: f64, share: f64) {
         if self.told_bytes > 0.0 {
             self.last_mean = Some(self.told_round_trips / self.told_bytes);
@@ -171,7 +170,7 @@ impl<L: Law> Link<L> {
         self.round_trip += weight.min(1.0) * (mean - self.round_trip);
     }
 
-    /// Ends an interval: the rate for the next, and whether the link may sleep.
+    /// Ends an interval: sets the rate for the next; true if the link may sleep.
     fn decide(&mut self, link: &LinkView) -> bool {
         let bytes = link.queue.arrived().0.saturating_sub(self.arrived);
         let is_quiet = bytes == 0 && self.probes == 0;
@@ -227,25 +226,25 @@ impl<L: Law> LinkControl for Link<L> {
         }
     }
 
-    /// It knows no connection from another.
+    /// Links keep no state of connections.
     fn is_clear(&self) -> bool {
         true
     }
 }
 
-/// Sends at the rate that comes back.
+/// A source, which sends at the rate that its probes bring back.
 pub(super) struct Source {
     spacing: f64,
     packet: Bytes,
-    /// In bit/s.
+    /// Granted rate in bit/s.
     rate: f64,
     round_trip: Span,
     /// Bits granted since the last probe, up to a time.
     granted: f64,
     counted: Time,
-    /// When the latest probe was sent that is back.
+    /// Time at which the latest probe that came back was sent.
     latest: Option<Time>,
-    /// When the next is to be sent.
+    /// Time at which the next probe is due.
     due: Time,
 }
 
@@ -263,7 +262,7 @@ impl Source {
         }
     }
 
-    /// From one probe to the next, in seconds.
+    /// Time in seconds from one probe to the next.
     fn pause(&self) -> f64 {
         if self.latest.is_none() {
             return RETRY;
@@ -281,7 +280,7 @@ impl Source {
         orders.wake(self.due);
     }
 
-    /// Counts what was granted until now.
+    /// Adds the bits that were granted until now.
     fn count(&mut self, now: Time) {
         self.granted += self.rate * (now.0.saturating_sub(self.counted.0) as f64 / 1e12);
         self.counted = now;
@@ -295,7 +294,7 @@ impl SourceControl for Source {
 
     fn on_reply(&mut self, now: Time, _: usize, header: &Header, orders: &mut Orders) {
         let Header::Rcp(reply) = header else { return };
-        // A second copy, or an older one that was overtaken.
+        // Ignores a second copy, or an older reply that was overtaken.
         if self.latest.is_some_and(|latest| reply.sent <= latest) {
             return;
         }
@@ -311,7 +310,7 @@ impl SourceControl for Source {
     }
 
     fn on_timer(&mut self, now: Time, orders: &mut Orders) {
-        // Before the first reply came, it was asked for another time.
+        // A timer from before the first reply may be left over.
         if now == self.due {
             self.count(now);
             self.probe(now, orders);
@@ -458,7 +457,7 @@ mod tests {
     fn call(source: &mut Source, ask: impl FnOnce(&mut Source, &mut Orders)) -> (Vec<Probe>, Vec<f64>, Option<Time>) {
         let mut orders = Orders::default();
         ask(source, &mut orders);
-        let probe = |order: crate::control::Order| match order.header {
+        let probe = |order: crate::control::PacketOrder| match order.header {
             Header::Rcp(probe) => probe,
             _ => panic!("it is a probe"),
         };

@@ -1,18 +1,18 @@
-//! RCP, the Rate Control Protocol: links offer one rate to all so that load and queue fit [dukkipati2005].
+//! RCP, the Rate Control Protocol: links offer one rate to all, corrected by load and queue [dukkipati2005].
 //!
-//! Every interval T a link finds its rate R anew from the load y and the queue Q:
+//! Every interval T a link updates its rate R by the load y and the queue Q:
 //!
 //! ```text
 //! R <- R (1 + T / d (alpha (g C - y) - beta Q / d) / (g C)),   between the least rate and g C,    T = min(d, T0)
 //! ```
 //!
-//! C is the capacity, g the share of it to be used, d the average round trip. What is spare is handed out within about
-//! 1 / alpha round trips, to C / R flows; a queue is drained in about 1 / beta. Everybody gets R from the first packet on,
-//! also those that come when R is too much for so many: then queues grow until the links have noticed.
+//! C is the capacity, g the share of it to be used, d the average round trip. Unused capacity is granted within about 1
+//! / alpha round trips, to C / R flows; a queue is drained within about 1 / beta. Every connection gets R from its
+//! first packet on, also when R is too much for their number: then queues grow until links react.
 //!
-//! How links measure, how sources probe and what differs there is told in `rate_feedback.rs`: the law needs data packets,
-//! without them y is 0 and all are offered the capacity. Where flows send their packets all at once, Q is never quite
-//! 0, and R settles where alpha (g C - y) = beta Q / d: to fill a link, a round trip must hold many packets.
+//! `rate_feedback.rs` describes how links measure, how sources probe, and what differs there. The law needs data
+//! packets: without them y is 0, and all are offered the capacity. Where flows send their packets in bursts, Q is never
+//! quite 0, and R settles where alpha (g C - y) = beta Q / d: to fill a link, a round trip must hold many packets.
 
 use anabranch_core::Span;
 use anabranch_core::quantity::SpanText;
@@ -20,53 +20,56 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControls, SourceControl};
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::expect::Expect;
 pub use crate::protocols::rate_feedback::Probe;
 use crate::protocols::rate_feedback::{self, Beginning, Law, Link, Seen, Source};
-use crate::protocols::terms::Terms;
 
-/// On what terms it serves.
+/// What the protocol can serve.
 ///
-/// It begins with a round trip of 0.2 s in mind and 5 % of the capacity, and adds a tenth of what is spare in a round trip.
-/// A tenth of the spare capacity balances the whole queue, and packets sent in step always wait for each other.
-pub const TERMS: Terms =
-    Terms { expect: Expect { settles_s: 20.0, laxity: 3.0, ..rate_feedback::TERMS.expect }, ..rate_feedback::TERMS };
+/// A link assumes a round trip of 0.2 s and 5 % of its capacity at the beginning, and adds a tenth of the unused
+/// capacity in a round trip. A tenth of the unused capacity balances the whole queue, and packets sent in step always
+/// wait for each other.
+pub const CAPABILITIES: Capabilities = Capabilities {
+    expect: Expect { settles_s: 20.0, laxity: 3.0, ..rate_feedback::CAPABILITIES.expect },
+    ..rate_feedback::CAPABILITIES
+};
 
 /// Bits of the packet in which the least rate is counted.
 const PACKET: f64 = 8000.0;
 
-/// Parameters of RCP; as in the paper, but for `spacing`.
+/// Parameters of RCP; the defaults are those of the paper, except `spacing`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RcpParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// How much of the spare capacity is handed out in a round trip (alpha); over 0 and at most 10.
+    /// Part of the unused capacity that is granted in a round trip (alpha); over 0 and at most 10.
     #[serde(deserialize_with = "rate_feedback::gain")]
     #[schemars(range(max = 10), extend("exclusiveMinimum" = 0))]
     pub alpha: f64,
-    /// How much of the queue is drained in a round trip (beta); 0 to 10.
+    /// Part of the queue that is drained in a round trip (beta); 0 to 10.
     #[serde(deserialize_with = "rate_feedback::gain_or_none")]
     #[schemars(range(min = 0, max = 10))]
     pub beta: f64,
-    /// The share of the capacity that is to be used (g); over 0 and at most 1.
+    /// Share of the capacity that is to be used (g); over 0 and at most 1.
     #[serde(deserialize_with = "rate_feedback::share")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub utilisation: f64,
-    /// The most that passes before a link decides anew (T0); 1 us to 100 s. The average round trip if that is less.
+    /// The longest time between updates of a link (T0); 1 us to 100 s. The average round trip if that is less.
     #[serde(deserialize_with = "rate_feedback::span")]
     pub interval: SpanText,
-    /// The first rate of a link as a share of its capacity (R(0)); over 0 and at most 1.
+    /// First rate of a link as a share of its capacity (R(0)); over 0 and at most 1.
     #[serde(deserialize_with = "rate_feedback::share")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub start: f64,
-    /// What a link takes the average round trip for in the beginning (d(0)); 1 us to 100 s.
+    /// Average round trip that a link assumes at the beginning (d(0)); 1 us to 100 s.
     #[serde(deserialize_with = "rate_feedback::span")]
     pub round_trip: SpanText,
-    /// The least rate in packets of 1,000 bytes in a round trip; 1e-6 to 1e3.
+    /// Least rate in packets of 1,000 bytes in a round trip; 1e-6 to 1e3.
     #[serde(deserialize_with = "least_packets")]
     #[schemars(range(min = 1e-6, max = 1e3))]
     pub least_packets: f64,
-    /// The most that passes between probes of a source; 1 us to 100 s. The round trip if that is less.
+    /// The longest time between probes of a source; 1 us to 100 s. The round trip if that is less.
     #[serde(deserialize_with = "rate_feedback::span")]
     pub spacing: SpanText,
 }
@@ -92,12 +95,12 @@ fn least_packets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::E
     if is_good { Ok(value) } else { Err(de::Error::custom(format!("it is {value}; it must be 1e-6 to 1e3"))) }
 }
 
-/// A source control.
+/// Creates the control of a source.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn SourceControl> {
     Box::new(Source::new(parameters.spacing, connection))
 }
 
-/// Link controls for so many links.
+/// Creates the controls of `count` links.
 pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
     let law = RcpLaw {
         alpha: parameters.alpha,

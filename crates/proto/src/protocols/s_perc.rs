@@ -1,8 +1,8 @@
 //! s-PERC: max-min fair rates by messages between links and sessions, with four numbers at a link [jose2019].
 //!
-//! A packet goes round and round its path. For each link it carries what the link gave its session last: a slot with the
-//! allocation, the offer, and whether others hold the session back (`elsewhere`) or the link itself (`here`). On the way
-//! down and on the way back a link counts its visitor as here, and decides anew:
+//! A packet circulates on its path. For each link it carries what the link gave its session last: a slot with the
+//! allocation, the offer, and whether other links limit the session (`elsewhere`) or the link itself does (`here`). On
+//! the way down and on the way back a link counts its visitor as here, and decides anew:
 //!
 //! ```text
 //! offer      = (capacity - sum of allocations elsewhere) / here
@@ -12,15 +12,15 @@
 //!
 //! The rate of a session is its least allocation. An offer below the greatest allocation elsewhere is too low, because
 //! such an allocation is out of date; other links are to ignore it. With `variant = "basic"` the link offers that
-//! allocation instead. The greatest is that of this round and the last. A round is a time in which every session comes
-//! by, so it must be at least as long as the longest round trip of control packets; in shorter ones links forget
-//! allocations that are still in use, while those out of date count for up to two rounds.
+//! allocation instead. The greatest allocation is that of this round and the last. In a round every session must pass,
+//! so a round must be at least as long as the longest round trip of control packets. In shorter ones links forget
+//! allocations that are still in use, while outdated ones count for up to two rounds.
 //!
-//! Links keep no time: a round is over when the first packet of a later one comes. differs: the original measures the
-//! length of rounds, keeps some of the capacity free for control packets, and rebuilds its sums against losses; here the
+//! Links keep no time: a round ends when the first packet of a later one arrives. differs: the original measures the
+//! length of rounds, reserves some of the capacity for control packets, and rebuilds its sums against losses. Here the
 //! length is given, the whole capacity is divided, and hops repair losses.
 //!
-//! Rates are whole numbers of bit/s and sums of them, so that they return to exactly zero.
+//! Rates are whole numbers of bit/s, and so are sums of them, so that sums return to exactly zero.
 
 use anabranch_core::quantity::SpanText;
 use anabranch_core::units::MICROSECOND;
@@ -32,12 +32,12 @@ use crate::control::{
     ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Position, SourceControl, Visitor,
 };
 use crate::packet::Header;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::probe_cycle::{CycleProbe, CycleSource};
-use crate::protocols::terms::Terms;
 use crate::protocols::whole_rates::{UNLIMITED, whole};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::SINGLE_PATH;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::SINGLE_PATH;
 
 /// The shortest and the longest round, in picoseconds: 1 us to 1000 s.
 const ROUNDS: std::ops::RangeInclusive<u64> = MICROSECOND..=1_000_000_000 * MICROSECOND;
@@ -47,15 +47,16 @@ const ROUNDS: std::ops::RangeInclusive<u64> = MICROSECOND..=1_000_000_000 * MICR
 #[schemars(rename = "SPercParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// How long links remember the greatest allocation: at least the longest round trip of control packets, 1 us to
-    /// 1000 s. The default is that of its authors for wide-area networks; the longer, the later rates are fair.
+    /// Length of a round, for which links remember the greatest allocation: at least the longest round trip of control
+    /// packets, 1 us to 1000 s. The default is that of the authors for wide-area networks; longer rounds delay
+    /// convergence.
     #[serde(deserialize_with = "round")]
     pub round: SpanText,
-    /// What a link does with an offer that is too low: "ignore-bit" or "basic".
+    /// Treatment of an offer that is too low: "ignore-bit" or "basic".
     pub variant: Variant,
 }
 
-/// Which s-PERC.
+/// Variants of s-PERC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SPercVariant")]
 #[serde(rename_all = "kebab-case")]
@@ -82,39 +83,39 @@ fn round<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Erro
 /// The fields of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// Whether its session ends.
+    /// Whether the session ends.
     pub is_last: bool,
-    /// In which cycle it was sent, so that a second copy of a reply is known for one.
+    /// Cycle in which the packet was sent, by which a second copy of a reply is recognised.
     pub cycle: u32,
-    /// What each link of the path gave last; links behind the last that limits anything are left out.
+    /// Slot of each link of the path; links after the last that limits anything are omitted.
     pub slots: Vec<Slot>,
 }
 
-/// What a link gave a session. Rates are whole, in bit/s.
+/// What a link gave a session; rates are whole, in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// Who holds the session back (s).
+    /// Where the session is limited (s).
     pub held: Held,
-    /// At what rate the link counts it (a).
+    /// Rate at which the link counts the session (a).
     pub allocation: i64,
-    /// What the link offers (b).
+    /// Offer of the link (b).
     pub offer: i64,
     /// Whether other links are to ignore the offer (i).
     pub is_ignored: bool,
 }
 
-/// Who holds a session back, as a link sees it.
+/// Where a session is limited, as a link sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// It has not come by.
+    /// The session has not passed the link.
     Never,
-    /// Others (E).
+    /// Other links limit the session (E).
     Elsewhere,
-    /// The link itself (B).
+    /// This link limits the session (B).
     Here,
 }
 
-/// Of a link that a packet has not come by, or that limits nothing.
+/// Slot of a link that the packet has not passed, or that limits nothing.
 const UNSEEN: Slot = Slot { held: Held::Never, allocation: UNLIMITED, offer: UNLIMITED, is_ignored: false };
 
 impl Probe {
@@ -127,19 +128,19 @@ impl Probe {
         &mut self.slots[position]
     }
 
-    /// The least offer of links other than that at `position` (e).
+    /// Least offer of the links other than that at `position` (e).
     fn limit(&self, position: Position) -> i64 {
         let others = self.slots.iter().enumerate().filter(|&(p, slot)| p != usize::from(position) && !slot.is_ignored);
         others.map(|(_, slot)| slot.offer).fold(UNLIMITED, i64::min).max(0)
     }
 }
 
-/// A source control.
+/// Creates the control of a source.
 pub fn source(_: &Parameters, _: &ConnectionView) -> Box<dyn SourceControl> {
     Box::new(CycleSource::<Probe>::new())
 }
 
-/// Link controls for so many links.
+/// Creates the controls of `count` links.
 pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
     Box::new(vec![Link::new(parameters); count])
 }
@@ -170,17 +171,17 @@ impl CycleProbe for Probe {
     }
 }
 
-/// All that a link keeps.
+/// State of a link.
 #[derive(Clone, Debug)]
 struct Link {
-    /// The allocations of sessions that others hold back, summed (`SumE`).
+    /// Sum of the allocations of sessions that other links limit (`SumE`).
     rate_elsewhere: i64,
-    /// Sessions that the link holds back (`NumB`).
+    /// Number of sessions that the link limits (`NumB`).
     here: i64,
-    /// The greatest allocation elsewhere of this round and the last (`MaxE`), and of this alone (`MaxE'`).
+    /// Greatest allocation elsewhere of this round and the last (`MaxE`), and of this round alone (`MaxE'`).
     greatest: i64,
     greatest_now: i64,
-    /// Which round it is.
+    /// Number of the round.
     round: u64,
     length: Span,
     variant: Variant,
@@ -192,7 +193,7 @@ impl Link {
         Self { rate_elsewhere: 0, here: 0, greatest: 0, greatest_now: 0, round: 0, length, variant }
     }
 
-    /// Forgets the allocations of rounds that are over.
+    /// Forgets the allocations of past rounds.
     fn keep_time(&mut self, now: Time) {
         let round = now.0 / self.length.0.max(1);
         if round == self.round {
@@ -203,17 +204,17 @@ impl Link {
         self.round = round;
     }
 
-    /// Takes back what the link counts a session with.
+    /// Subtracts a session from the sums of the link.
     fn forget(&mut self, slot: &Slot) {
         match slot.held {
             Held::Never => {}
-            // Wraps around rather than overflows, so that what is taken off again leaves nothing.
+            // The sum wraps around rather than overflows, so that a subtraction restores it.
             Held::Elsewhere => self.rate_elsewhere = self.rate_elsewhere.wrapping_sub(slot.allocation),
             Held::Here => self.here -= 1,
         }
     }
 
-    /// What the link gives a session that others hold to `limit`; it counts the session no more.
+    /// Allocation and offer to a session that other links hold to `limit`; the session is not counted.
     fn give(&mut self, capacity: i64, limit: i64) -> Slot {
         let offer = (capacity.saturating_sub(self.rate_elsewhere) / (self.here + 1).max(1)).max(0);
         let greatest = self.greatest;

@@ -1,26 +1,27 @@
 //! SLBN: max-min fair rates with three numbers at a link, however many sessions cross it [mozo2012].
 //!
-//! A probe goes round and round its path. It carries the rate that it looks for, and what links hold of its session: of a
-//! session that others hold back (`elsewhere`) its rate, of one that the link itself holds back (`here`) only that it is
-//! there. The set of the links that hold it back travels in the probe, as positions in its path. To each visitor a link
+//! A probe circulates on its path. It carries the rate that it looks for, and what links hold of its session: for a
+//! session that other links limit (`elsewhere`) its rate, for one that the link itself limits (`here`) only its
+//! presence. The set of the links that limit it travels in the probe, as positions in its path. To each visitor a link
 //! offers, both on the way down and on the way back,
 //!
 //! ```text
 //! share = max( (capacity - rate_elsewhere) / here,  capacity / sessions )          its visitor counted as here
 //! ```
 //!
-//! A probe that finds no more than it carries lowers its rate to that; at the link that last did so, the setter, the rate
-//! may also grow. Each dependency between links takes one round trip.
+//! A probe that finds no more than it carries lowers its rate to the offer; at the link that last did so, the setter,
+//! the rate may also grow. Each dependency between links takes one round trip.
 //!
 //! differs: two changes; `variant = "demands"` has only the first, `variant = "paper"` none.
-//! - As printed, a session with a demand keeps what it cannot use from others, and never rises after its demand has. The
-//!   source mends both: where the demand is less than the rate found, or no link holds the session back, the next probe
-//!   asks for the demand and forgets the setter.
-//! - As printed, the setter may raise the rate on the way back although links behind it, already passed, have less to
-//!   offer. With equal shares at several links that can go on for ever. So a probe on its way back carries the least
-//!   share of the links behind, its `room`; if the setter has more, the rate rises to that, and that link is the setter.
+//! - As printed, a session with a demand withholds the rest of its share from others, and never rises after its demand
+//!   has. The source corrects both: where the demand is less than the rate found, or no link limits the session, the
+//!   next probe asks for the demand and forgets the setter.
+//! - As printed, the setter may raise the rate on the way back although links after it, already passed, offer less.
+//!   With equal shares at several links that can go on for ever. So a probe on its way back carries the least share of
+//!   the links after, its `room`; if the setter offers more, the rate rises to `room`, and the link of `room` becomes
+//!   the setter.
 //!
-//! Rates are whole numbers of bit/s and sums of them, so that they return to exactly zero.
+//! Rates are whole numbers of bit/s, and so are sums of them, so that sums return to exactly zero.
 
 use anabranch_core::{Rate, Time};
 use schemars::JsonSchema;
@@ -30,13 +31,13 @@ use crate::control::{
     ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, Position, SourceControl, Visitor,
 };
 use crate::packet::{Header, Positions};
-use crate::protocols::terms::{Demands, Terms};
+use crate::protocols::capabilities::{Capabilities, Demands};
 use crate::protocols::whole_rates::{UNLIMITED, whole};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { demands: Demands::AtSource, ..Terms::SINGLE_PATH };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities { demands: Demands::AtSource, ..Capabilities::SINGLE_PATH };
 
-/// No link has set the rate.
+/// Value of `setter` where no link has set the rate.
 const NONE: Position = Position::MAX;
 
 /// Parameters of SLBN.
@@ -44,71 +45,72 @@ const NONE: Position = Position::MAX;
 #[schemars(rename = "SlbnParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// Which protocol: "corrected"; "demands", which mends only those; or "paper" as it is printed, for comparison.
+    /// Variant of the protocol: "corrected"; "demands", with the correction for demands alone; or "paper" as it is
+    /// printed, for comparison.
     pub variant: Variant,
 }
 
-/// Which SLBN.
+/// Variants of SLBN.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SlbnVariant")]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
-    /// With both changes above.
+    /// The protocol with both changes above.
     #[default]
     Corrected,
-    /// With the first of them.
+    /// The protocol with the first of the changes above.
     Demands,
-    /// As printed.
+    /// The protocol as printed.
     Paper,
 }
 
-/// The fields of Join, Probe, `ProbeAck` and Leave. Rates are whole, in bit/s.
+/// The fields of the packets Join, Probe, `ProbeAck` and Leave; rates are whole, in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probe {
-    /// What the packet is for.
+    /// Purpose of the packet.
     pub kind: Kind,
-    /// What links that do not hold the session back have counted it with since the cycle before the last (bw'').
+    /// Rate with which links that do not limit the session have counted it since the cycle before the last (bw'').
     pub held: i64,
-    /// What they are to count it with from now on (bw').
+    /// Rate with which these links are to count the session from now on (bw').
     pub next: i64,
-    /// The rate looked for (bw).
+    /// Rate that the probe looks for (bw).
     pub rate: i64,
-    /// The links that hold it back (B).
+    /// Links that limit the session (B).
     pub bottlenecks: Positions,
     /// The link that last set `rate` (b).
     pub setter: Position,
-    /// On the way back, the least that links have offered so far; left out as printed.
+    /// Least offer of the links passed on the way back; absent in the printed protocol.
     pub room: Offer,
-    /// Whether links mind the room.
+    /// Whether links observe `room`.
     pub minds_room: bool,
-    /// In which cycle it was sent, so that a second copy of a reply is known for one.
+    /// Cycle in which the packet was sent, by which a second copy of a reply is recognised.
     pub cycle: u32,
 }
 
-/// What a link offers.
+/// Offer of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Offer {
-    /// How much, in bit/s.
+    /// Offered rate in bit/s.
     pub rate: i64,
-    /// Which link.
+    /// Position of the link in the path.
     pub position: Position,
 }
 
 const UNLIMITED_OFFER: Offer = Offer { rate: UNLIMITED, position: NONE };
 
-/// What a packet is for.
+/// Purpose of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// The session begins; its reply is that to a probe.
+    /// The session begins; the reply counts as the reply to a probe.
     Join,
-    /// What is there for it?
+    /// The session asks for its rate.
     Probe,
     /// The session ends.
     Leave,
 }
 
 impl Probe {
-    /// Whether it may have come from a source or a link, on a path of so many links.
+    /// Whether a source or a link may have sent the packet, on a path of `links` links.
     pub fn is_sound(&self, links: Position) -> bool {
         let is_rate = |rate: i64| (0..=UNLIMITED).contains(&rate);
         let is_link = |position: Position| position < links || position == NONE;
@@ -119,7 +121,7 @@ impl Probe {
     }
 }
 
-/// A source control.
+/// Creates the control of a source.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn SourceControl> {
     let demand = whole(connection.demand);
     let probe = Probe {
@@ -136,13 +138,13 @@ pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn S
     Box::new(Source { probe, demand, is_leaving: false, is_printed: parameters.variant == Variant::Paper })
 }
 
-/// Link controls for so many links.
+/// Creates the controls of `count` links.
 pub fn links(_: &Parameters, count: usize) -> Box<dyn LinkControls> {
     Box::new(vec![Link::default(); count])
 }
 
 struct Source {
-    /// The packet that is under way.
+    /// The packet in flight.
     probe: Probe,
     demand: i64,
     is_leaving: bool,
@@ -150,7 +152,7 @@ struct Source {
 }
 
 impl Source {
-    /// The packet of the next cycle, from the reply of this one (Fig. 1, lines 21 and 22), and the rate granted.
+    /// The packet of the next cycle, from the reply of this one (Fig. 1, lines 21 and 22), with the granted rate.
     fn next(&self, reply: &Probe) -> (i64, Probe) {
         let cycle = reply.cycle.wrapping_add(1);
         let next = Probe { kind: Kind::Probe, held: reply.next, next: reply.rate, cycle, ..*reply };
@@ -195,28 +197,29 @@ impl SourceControl for Source {
     }
 }
 
-/// All that a link keeps.
+/// State of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Link {
-    /// The rates of sessions that other links hold back, summed (BF).
+    /// Sum of the rates of sessions that other links limit (BF).
     rate_elsewhere: i64,
-    /// Sessions that this link holds back (NR).
+    /// Number of sessions that this link limits (NR).
     here: i64,
-    /// All sessions (N).
+    /// Number of all sessions (N).
     sessions: i64,
 }
 
 const _: () = assert!(std::mem::size_of::<Link>() == 24, "three numbers, however many sessions");
 
 impl Link {
-    /// What there is for each of `here` sessions.
+    /// Share of each of `here` sessions.
     fn share(&self, capacity: i64, here: i64) -> i64 {
         let left = capacity.saturating_sub(self.rate_elsewhere);
         (left / here.max(1)).max(capacity / self.sessions.max(1))
     }
 
-    /// Lines 13 to 23 and 28 to 38 of Fig. 2: `held` is what it has counted the session with if others hold it back,
-    /// `room` what links behind have offered on the way back. Gives what this link offers.
+    /// Decides by lines 13 to 23 and 28 to 38 of Fig. 2, and returns the offer of this link. `held` is the rate with
+    /// which the link has counted the session if other links limit it, `room` the least offer of the links passed on
+    /// the way back.
     fn decide(&mut self, capacity: i64, position: Position, probe: &mut Probe, held: i64, room: Offer) -> i64 {
         if probe.bottlenecks.contains(position) {
             probe.bottlenecks.remove(position);
@@ -232,7 +235,7 @@ impl Link {
             probe.setter = position;
         } else {
             if is_here {
-                // There is more for it here than behind.
+                // This link offers more than the links passed on the way back.
                 probe.rate = probe.rate.max(room.rate);
                 probe.setter = room.position;
             }

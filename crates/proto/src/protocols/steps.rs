@@ -1,28 +1,28 @@
 //! Numbers in steps of 2^-60, whose sums return to exactly zero.
 //!
-//! A sum of doubles keeps a trace of what was added and taken off again. A sum of whole steps in 128 bits does not, and
-//! 2^-60 is so fine that a millionth of a rate of 1 kbit/s still has all the digits of a double.
+//! A sum of doubles keeps a trace of numbers that were added and subtracted again. A sum of whole steps in 128 bits
+//! does not, and 2^-60 is so fine that a millionth of a rate of 1 kbit/s still has all the digits of a double.
 
-/// Steps in 1.
+/// Number of steps in 1.
 const STEPS: f64 = (1u64 << 60) as f64;
 
-/// Doubles from here on have no digit after the point.
+/// Doubles from this value on have no fraction.
 const WHOLE: f64 = (1u64 << 52) as f64;
 
-/// The highest rate in bit/s that is granted: ten thousand of them still add up in 128 bits.
+/// The highest rate in bit/s that is granted; ten thousand of them still add up in 128 bits.
 pub(super) const MOST_RATE: f64 = 1e16;
 
-/// The step next to a number of at least 0 and at most 1e20.
+/// Rounds a number from 0 to 1e20 to the nearest step.
 pub(super) fn in_steps(value: f64) -> f64 {
     let steps = value * STEPS;
     // The sum has no room for a fraction, so that it is rounded.
     if steps < WHOLE { (steps + WHOLE - WHOLE) / STEPS } else { value }
 }
 
-/// A rate in bit/s with its first 24 binary digits, as a single has them, rounded down; in steps.
+/// Rounds a rate in bit/s down to its first 24 binary digits, as a single has them, in steps.
 ///
-/// So a rate that hardly changes any more comes to rest, of 1 kbit/s as of 1 Tbit/s, and less than a part in eight million
-/// of a link is left.
+/// So a rate that hardly changes any more comes to rest, whether it is 1 kbit/s or 1 Tbit/s, and at most a part in
+/// eight million of a link stays unused.
 pub(super) fn rate_in_steps(bps: f64) -> f64 {
     const LAST: u64 = (1 << 29) - 1;
     let steps = f64::from_bits(bps.to_bits() & !LAST) * STEPS;
@@ -30,7 +30,7 @@ pub(super) fn rate_in_steps(bps: f64) -> f64 {
     if steps < WHOLE { (steps as u64) as f64 / STEPS } else { steps / STEPS }
 }
 
-/// Whether a number is one of whole steps, at least 0 and at most `most`.
+/// Whether a number is a multiple of a step, at least 0 and at most `most`.
 pub(super) fn is_in_steps(value: f64, most: f64) -> bool {
     (0.0..=most).contains(&value) && (value * STEPS).fract() == 0.0
 }
@@ -40,7 +40,7 @@ pub(super) const LEAST: f64 = 1.0 / STEPS;
 
 /// A sum of numbers in steps.
 ///
-/// It wraps around rather than overflows, so that what is taken off again leaves nothing.
+/// It wraps around rather than overflows, so that a subtraction restores it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sum(i128);
 
@@ -53,7 +53,7 @@ impl Sum {
         self.0 = self.0.wrapping_sub(steps(value));
     }
 
-    /// The sum, to the last digits of a double where it is at least 0.
+    /// The sum as a double, to its last digits where it is at least 0.
     #[inline]
     pub fn value(self) -> f64 {
         const UPPER: f64 = 2.0 * (1u64 << 63) as f64;
@@ -62,7 +62,8 @@ impl Sum {
     }
 }
 
-/// A number of at least 0 in steps. It moves the digits of the double, which is faster than a conversion to 128 bits.
+/// Converts a number of at least 0 to steps. It moves the digits of the double, which is faster than a conversion to
+/// 128 bits.
 #[inline]
 fn steps(value: f64) -> i128 {
     let bits = value.to_bits();

@@ -1,31 +1,31 @@
-//! Reno on each subflow, each for itself [wischik2011, sec. 2].
+//! Uncoupled: Reno on each subflow independently [wischik2011, sec. 2].
 //!
 //! ```text
 //! increase  = 1 / window     for each packet acknowledged
 //! decreased = window / 2
 //! ```
 //!
-//! Where several subflows cross one link, a connection takes as much of it as so many connections.
+//! Where several subflows cross one link, a connection gets as much of it as that number of connections.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::reno::Reno;
-use crate::protocols::terms::Terms;
 pub use crate::window::links;
 use crate::window::{Aimd, WindowControl};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::WINDOWS;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::WINDOWS;
 
-/// Parameters of uncoupled Reno: none.
+/// Parameters of uncoupled Reno: there are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "UncoupledParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {}
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(_: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     Box::new(Aimd::new(connection.subflows, connection.first_window, Reno))
 }

@@ -1,6 +1,6 @@
-//! Vegas: a few packets of its own in queues, found out by the round trip [brakmo1994].
+//! Vegas: keeps a few packets of the connection in queues, which it infers from the round trip [brakmo1994].
 //!
-//! Once a round, with the least round trip of the round and the least of all, the base:
+//! Once a round, with the least round trip of the round and the least of all round trips, the base:
 //!
 //! ```text
 //! backlog = window (rtt - base) / rtt
@@ -12,30 +12,31 @@
 //! loss, mark:   window / 2, and nothing else until recovery is over
 //! ```
 //!
-//! At a link of its own that makes alpha to beta packets of queue, and no loss if there is room for them. Who comes later
-//! takes the queue of others for part of the base, and gets more than they. Reno takes nearly all from it.
+//! A connection alone on a link keeps alpha to beta packets in its queue, without loss if there is room for them. A
+//! later connection takes the queue of others for part of the base, and gets more than they do. Reno takes nearly all
+//! of the capacity from Vegas.
 //!
 //! differs: slow start is that of Linux; the paper doubles every other round trip and cuts an eighth. `denominator`
-//! chooses the backlog of Linux. A loss halves the window as in Linux, where the paper takes a quarter. After an idle time
-//! the base is forgotten, as in Linux. A round with two samples or fewer is one of Reno.
+//! selects the backlog of Linux. A loss halves the window as in Linux, where the paper takes a quarter. After an idle
+//! time the base is forgotten, as in Linux. A round with at most two samples changes the window as Reno does.
 
 use anabranch_core::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::range;
-use crate::protocols::terms::Terms;
 pub use crate::window::links;
 use crate::window::{Acked, MOST_WINDOW, RoundTrips, Signal, WindowControl, backlog};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms { many_paths: false, ..Terms::WINDOWS };
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities { many_paths: false, ..Capabilities::WINDOWS };
 
-/// The least window, in packets, but right after a timeout.
+/// The least window in packets, except right after a timeout.
 const LEAST: f64 = 2.0;
 
-/// With so few samples a round says nothing.
+/// Number of samples up to which a round says nothing.
 const TOO_FEW: u32 = 2;
 
 /// Parameters of Vegas; packets are those that wait in queues.
@@ -43,30 +44,30 @@ const TOO_FEW: u32 = 2;
 #[schemars(rename = "VegasParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// With fewer packets the window grows (alpha), 0.1 to 1e4.
+    /// The window grows with fewer packets than this (alpha), 0.1 to 1e4.
     #[serde(deserialize_with = "packets")]
     #[schemars(range(min = 0.1, max = 1e4))]
     pub alpha: f64,
-    /// With more packets it shrinks (beta), 0.1 to 1e4; alpha if that is more.
+    /// The window shrinks with more packets than this (beta), 0.1 to 1e4; alpha if that is more.
     #[serde(deserialize_with = "packets")]
     #[schemars(range(min = 0.1, max = 1e4))]
     pub beta: f64,
-    /// With more packets slow start is over (gamma), 0.1 to 1e4.
+    /// Slow start ends with more packets than this (gamma), 0.1 to 1e4.
     #[serde(deserialize_with = "packets")]
     #[schemars(range(min = 0.1, max = 1e4))]
     pub gamma: f64,
-    /// What the backlog is divided by: "rtt" as in the paper, or "base" as in Linux, which makes shorter queues.
+    /// Divisor of the backlog: "rtt" as in the paper, or "base" as in Linux, which makes shorter queues.
     pub denominator: Denominator,
 }
 
-/// By what the window times the queueing delay is divided.
+/// Divisor of the window times the queueing delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Denominator {
-    /// By the round trip.
+    /// The round trip.
     #[default]
     Rtt,
-    /// By the least round trip.
+    /// The least round trip.
     Base,
 }
 
@@ -80,7 +81,7 @@ fn packets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> 
     range::number(0.1..=1e4, deserializer)
 }
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     let first = connection.first_window;
     let parameters = Parameters { beta: parameters.beta.max(parameters.alpha), ..parameters.clone() };
@@ -156,7 +157,7 @@ impl WindowControl for Vegas {
     }
 
     fn on_signal(&mut self, _: usize, signal: Signal, in_flight: u32, _: Time) {
-        // Half of what is under way, if that is less than the window: a window that was not used says nothing.
+        // Half of the packets in flight, if they are fewer than the window: an unused window says nothing of the path.
         let window = self.window.min(f64::from(in_flight.max(1)) + 1.0);
         self.threshold = (window / 2.0).max(LEAST);
         self.window = if signal == Signal::Timeout { 1.0 } else { self.threshold };

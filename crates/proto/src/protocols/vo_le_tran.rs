@@ -1,9 +1,10 @@
 //! Vo-Le-Tran (reconstruction): upward max-min fair rates by prices of links [vo2019].
 //!
-//! Links raise their price while their load is over the capacity and lower it while it is under. In turns a connection
-//! tells its links its new rates and asks for their prices; of each path the largest price q counts. When all answers
-//! are there, the connection divides what that price leaves it by its portions. The turns are needed because portions and
-//! prices both integrate: a price that does not yet know the rates of its own round makes the loop swing for ever.
+//! Links raise their price while their load exceeds the capacity, and lower it while it does not. In alternating turns
+//! a connection reports its new rates to its links, and asks for their prices; on each path the largest price q counts.
+//! When all answers are there, the connection computes its total rate from that price and divides it by its portions.
+//! The turns are needed because portions and prices both integrate: a price that does not yet reflect the rates of its
+//! own round makes the loop oscillate for ever.
 //!
 //! ```text
 //! link:    price <- max(0, price + gain / n (load - capacity))     whenever one of its n subflows asks
@@ -11,16 +12,16 @@
 //! ```
 //!
 //! Where prices and portions rest, `x_f / p_f` is the same on all paths in use, and each has a saturated link on which
-//! no connection has more: upward max-min fair. It need not come to rest. Portions follow prices and prices follow
-//! loads; near the fair rates a portion may creep for thousands of rounds, and where `gain` times the square of the
-//! capacity is large, rates swing. What suits depends on the unit: the gain that is reported, 0.002, is a number for
-//! rates in Mbit/s, and links of 1 to 100 Mbit/s. A network that is a thousand times as fast behaves the same with a
-//! `unit` a thousand times as large.
+//! no connection has more: upward max-min fair. The protocol need not come to rest. Portions follow prices and prices
+//! follow loads; near the fair rates a portion may creep for thousands of rounds, and where `gain` times the square of
+//! the capacity is large, rates oscillate. Suitable values depend on the unit: the reported gain, 0.002, is a number
+//! for rates in Mbit/s, and links of 1 to 100 Mbit/s. A network that is a thousand times as fast behaves the same with
+//! a `unit` a thousand times as large.
 //!
-//! The equations of the original were not to be had. This form follows from what is said about it: the largest price of
-//! a path counts, as in `MaxNet`; a concave utility of the total rate is bounded from below at the present portions; links
-//! learn of new rates from notices, keep no list of subflows, and use a constant gain of 0.002. It shows the oscillations
-//! and the hundreds of rounds that are reported. What holds for it need not hold for the original.
+//! The equations of the original were not available. This form follows from descriptions of it: the largest price of a
+//! path counts, as in `MaxNet`; a concave utility of the total rate is bounded from below at the present portions;
+//! links learn new rates from notices, keep no list of subflows, and use a constant gain of 0.002. It shows the
+//! oscillations and the hundreds of rounds that are reported. Results for it need not hold for the original.
 //!
 //! Rates in bit/s travel and are summed in steps of 2^-60, so that sums return to exactly zero; portions never leave
 //! their source.
@@ -32,19 +33,19 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::capabilities::{Capabilities, Claims};
 use crate::protocols::expect::Expect;
 use crate::protocols::steps::{MOST_RATE, Sum, rate_in_steps};
-use crate::protocols::terms::{Claims, Terms};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms {
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities {
     claims: Claims::Weighted { reason: "divides a price by it" },
     many_paths: true,
     expect: Expect { settles_s: 60.0, settles_held_back: false, ..Expect::USUAL },
-    ..Terms::SINGLE_PATH
+    ..Capabilities::SINGLE_PATH
 };
 
-/// No portion falls below this: from zero none returns.
+/// Least portion: a portion of zero could not grow again.
 const LEAST_PORTION: f64 = 1e-9;
 
 /// Parameters of Vo-Le-Tran.
@@ -52,19 +53,19 @@ const LEAST_PORTION: f64 = 1e-9;
 #[schemars(rename = "VoLeTranParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// The rate in which the others are counted, 1 to 1e15 bit/s. For links that are a thousand times as fast, a
-    /// thousand times as much.
+    /// Unit of rate for the other parameters, 1 to 1e15 bit/s. For links that are a thousand times as fast, a thousand
+    /// times as much.
     #[serde(deserialize_with = "unit")]
     pub unit: RateText,
-    /// What a `unit` over the capacity adds to the price in a round, in 1 / `unit`; over 0 and at most 1.
+    /// Increase of the price in a round for one `unit` over the capacity, in 1 / `unit`; over 0 and at most 1.
     #[serde(deserialize_with = "gain")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub gain: f64,
-    /// The price of a link to begin with, in 1 / `unit`, 0 to 1e6.
+    /// Initial price of a link, in 1 / `unit`, 0 to 1e6.
     #[serde(deserialize_with = "price")]
     #[schemars(range(min = 0, max = 1e6))]
     pub price: f64,
-    /// What a connection of claim 1 takes at most, where prices are low, in `unit`; 1e-6 to 1e15.
+    /// Largest rate of a connection of claim 1 where prices are low, in `unit`; 1e-6 to 1e15.
     #[serde(deserialize_with = "most")]
     #[schemars(range(min = 1e-6, max = 1e15))]
     pub most: f64,
@@ -103,32 +104,32 @@ fn price<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
 /// The fields of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Notice {
-    /// What the packet is for.
+    /// Purpose of the packet.
     pub kind: Kind,
-    /// In which turn it was sent, so that a second copy of a reply is known for one.
+    /// Turn in which the packet was sent, by which a second copy of a reply is recognised.
     pub turn: u32,
-    /// What links count the subflow with, in bit/s.
+    /// Rate with which links count the subflow, in bit/s.
     pub old_rate: f64,
-    /// What they are to count it with now.
+    /// Rate with which links are to count the subflow now, in bit/s.
     pub new_rate: f64,
-    /// The largest price so far, in 1 / `unit`.
+    /// Largest price so far, in 1 / `unit`.
     pub price: f64,
 }
 
-/// What a packet is for.
+/// Purpose of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The subflow begins, and asks.
+    /// The subflow begins and asks for prices.
     Join,
-    /// Its rate is new.
+    /// The subflow reports a new rate.
     Tell,
-    /// What are the prices?
+    /// The subflow asks for prices.
     Ask,
     /// The subflow ends.
     Leave,
 }
 
-/// A source control.
+/// Creates the control of a source.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn SourceControl> {
     let portion = 1.0 / connection.subflows as f64;
     let subflow = Subflow { portion, rate: 0.0, told: 0.0, price: 0.0, turn: 0 };
@@ -144,7 +145,7 @@ pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn S
     })
 }
 
-/// Link controls for so many links.
+/// Creates the controls of `count` links.
 pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
     let (unit, price, gain) = (parameters.unit.0.0, parameters.price, parameters.gain);
     Box::new(vec![Link { subflows: 0, load: Sum::default(), price, gain, unit }; count])
@@ -153,12 +154,12 @@ pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
 #[derive(Clone, Copy, Debug)]
 struct Subflow {
     portion: f64,
-    /// In bit/s.
+    /// Rate of the subflow in bit/s.
     rate: f64,
-    /// The rate that links count it with.
+    /// Rate with which links count the subflow.
     told: f64,
     price: f64,
-    /// The turn whose reply it waits for.
+    /// Turn of the reply that is due.
     turn: u32,
 }
 
@@ -169,9 +170,9 @@ struct Source {
     is_asking: bool,
     is_leaving: bool,
     claim: f64,
-    /// In units.
+    /// Largest rate in units.
     most: f64,
-    /// In bit/s.
+    /// The unit in bit/s.
     unit: f64,
 }
 
@@ -188,7 +189,7 @@ impl Source {
         }
     }
 
-    /// All prices are known: new rates and portions.
+    /// Computes new rates and portions when all prices are known.
     fn decide(&mut self, orders: &mut Orders) {
         let (claim, most, unit) = (self.claim, self.most, self.unit);
         let (mut total, mut exact) = (0.0, Vec::with_capacity(self.subflows.len()));
@@ -247,14 +248,14 @@ impl SourceControl for Source {
     }
 }
 
-/// What a link keeps: how many subflows there are, the sum of the rates it was told in bit/s, and its price.
+/// State of a link: number of subflows, sum of their reported rates in bit/s, and price.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     subflows: i64,
     load: Sum,
     price: f64,
     gain: f64,
-    /// In bit/s.
+    /// The unit in bit/s.
     unit: f64,
 }
 

@@ -1,34 +1,34 @@
-//! Rates as whole numbers of bit/s, so that sums of them return to exactly zero, and how many there are of each.
+//! Rates as whole numbers of bit/s, so that sums of them return to exactly zero, and counts of each rate.
 
 use std::collections::BTreeMap;
 
 use anabranch_core::Rate;
 
-/// More than any link carries, and less than would overflow.
+/// A rate above any capacity that does not overflow sums.
 pub(super) const UNLIMITED: i64 = 1 << 61;
 
-/// How far from a whole number a rate may be by rounding alone, relatively.
+/// Relative distance from a whole number that a rate may have by rounding alone.
 const ROUNDING: f64 = 1e-12;
 
-/// A rate in whole bit/s: rounded down, but up where it is less than a whole number by rounding alone.
+/// A rate in whole bit/s: rounded down, but up where only rounding makes it less than a whole number.
 pub(super) fn whole(rate: Rate) -> i64 {
     let next = rate.0.round();
     let is_next = (next - rate.0).abs() <= ROUNDING * rate.0;
-    // Whatever is too large for the type becomes its greatest number.
+    // Values too large for the type become its greatest number.
     (if is_next { next as i64 } else { rate.0 as i64 }).min(UNLIMITED)
 }
 
-/// How many there are of each rate, in order: 12 bytes for each that differs, and the room that the tree keeps.
+/// The number of occurrences of each rate, in order: 12 bytes for each different rate, and the spare room of the tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RateCounts(BTreeMap<i64, u32>);
 
 impl RateCounts {
-    /// One more of this rate.
+    /// Adds an occurrence of a rate.
     pub fn insert(&mut self, rate: i64) {
         *self.0.entry(rate).or_default() += 1;
     }
 
-    /// One less of this rate, if there is one.
+    /// Removes an occurrence of a rate, if there is one.
     pub fn remove(&mut self, rate: i64) {
         let Some(count) = self.0.get_mut(&rate) else { return };
         *count -= 1;
@@ -42,12 +42,12 @@ impl RateCounts {
         self.0.last_key_value().map(|(&rate, _)| rate)
     }
 
-    /// The rates, rising, and how many there are of each.
+    /// The rates in ascending order with their numbers of occurrences.
     pub fn rising(&self) -> impl Iterator<Item = (i64, i64)> {
         self.0.iter().map(|(&rate, &count)| (rate, i64::from(count)))
     }
 
-    /// Whether there is none.
+    /// Whether there are no rates.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

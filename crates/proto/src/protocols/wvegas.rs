@@ -1,6 +1,6 @@
-//! wVegas, weighted Vegas: Vegas on each subflow, which share the packets that may wait by their rates [cao2012].
+//! wVegas, weighted Vegas: Vegas on each subflow; subflows divide the packets that may wait by their rates [cao2012].
 //!
-//! Once a round, with the mean round trip of the round and the least of all, the base [cao2012, alg. 3]:
+//! Once a round, with the mean round trip of the round and the least of all round trips, the base [cao2012, alg. 3]:
 //!
 //! ```text
 //! backlog = window (rtt - base) / rtt
@@ -13,30 +13,31 @@
 //! loss, mark:        window / 2, and rate and the least queueing delay are forgotten
 //! ```
 //!
-//! A subflow with a larger rate has a shorter queueing delay for its packets, so more of them move to it, until delays are
-//! equal: then no path is more congested than another. Slow start doubles the window every other round trip until the
-//! backlog is over gamma; then the window is as in Vegas.
+//! A subflow with a larger rate has a shorter queueing delay for its packets, so more of them move to it, until delays
+//! are equal: then no path is more congested than another. Slow start doubles the window every other round trip until
+//! the backlog exceeds gamma; then the window is as in Vegas.
 //!
-//! differs: the sentence below [cao2012, eq. 13] has the signs the wrong way round. As printed, the first queueing delay
-//! after a drain is next to nothing, the next is more than twice that, and windows fall again; unless the clock is so coarse
-//! that it measures 0, which stands for none, as with `clock = "1 ms"`. With `drain = "saturated"` the least queueing delay
-//! is recorded and compared only in rounds with a backlog of alpha or more. With `drain = "steady"` what is recorded is the
-//! same mean, and what is compared with it is the delay of the packet which waited least in this round and the one before;
-//! and slow start goes by the packet which waited least in a round. A queue that stands delays all packets; a machine that
-//! halts for a moment delays only what is under way then, which may be all of one round.
+//! differs: the sentence below [cao2012, eq. 13] has the signs the wrong way round. As printed, the first queueing
+//! delay after a drain is almost 0, the next is more than twice that, and windows fall again; unless the clock is so
+//! coarse that it measures 0, which stands for none, as with `clock = "1 ms"`. With `drain = "saturated"` the least
+//! queueing delay is recorded and compared only in rounds with a backlog of alpha or more. With `drain = "steady"` the
+//! same mean is recorded, but it is compared with the delay of the packet that waited least in this round and the one
+//! before; and slow start follows the packet that waited least in a round. A standing queue delays all packets; a
+//! machine that halts for a moment delays only the packets then in flight, which may be all of one round.
 //!
-//! differs: the paper says of windows alone what a drain (lines 19 to 25) and a loss do. Here a drain takes the slow start
-//! threshold down with the window, so the window grows again by a packet a round and not by slow start. A loss leaves alpha as
-//! it was, where Linux goes back to the least; and as printed (lines 28 to 33) it leaves the weight of the subflow too, so
-//! that the weights of all come to more than 1, and alphas to more than `total_alpha`, until it is saturated again.
+//! differs: the paper describes the effect of a drain (lines 19 to 25) and of a loss on windows alone. Here a drain
+//! lowers the slow start threshold with the window, so the window grows again by a packet a round and not by slow
+//! start. A loss leaves alpha unchanged, where Linux returns to the least. As printed (lines 28 to 33) it leaves the
+//! weight of the subflow too, so that the weights of all sum to more than 1, and alphas to more than `total_alpha`,
+//! until it is saturated again.
 //!
-//! As the paper has it, subflows are coupled by their alphas alone. Where a queue never holds alpha packets of a subflow, as in
-//! short queues or where packets are lost at random, its window grows by a packet a round and falls to a half as that of
-//! Reno does: a connection is then as many as it has subflows. And each wants the least alpha at least, so with more than
-//! `total_alpha / alpha` of them a connection has more packets waiting than `total_alpha`.
+//! As in the paper, subflows are coupled by their alphas alone. Where a queue never holds alpha packets of a subflow,
+//! as in short queues or where packets are lost at random, its window grows by a packet a round and halves at a loss as
+//! Reno's does: a connection then counts as many times as it has subflows. And each subflow keeps the least alpha at
+//! least, so with more than `total_alpha / alpha` of them a connection has more packets waiting than `total_alpha`.
 //!
-//! differs: a backlog and a rate are those of what was under way where that is less than the window, for the rest of the
-//! window waits nowhere.
+//! differs: backlog and rate are those of the packets in flight where these are fewer than the window, for the rest of
+//! the window waits nowhere.
 
 use anabranch_core::quantity::SpanText;
 use anabranch_core::{Span, Time};
@@ -44,58 +45,62 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
+use crate::protocols::capabilities::Capabilities;
 use crate::protocols::range;
-use crate::protocols::terms::Terms;
 pub use crate::window::links;
-use crate::window::{Acked, MOST_WINDOW, RoundTrips, Signal, Standing, WindowControl, backlog};
+use crate::window::{Acked, MOST_WINDOW, RoundTrips, Signal, SubflowSnapshot, WindowControl, backlog};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms::WINDOWS;
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities::WINDOWS;
 
-/// The least window, in packets, but right after a timeout [cao2012, alg. 3].
+/// The least window in packets, except right after a timeout [cao2012, alg. 3].
 const LEAST: f64 = 2.0;
 
-/// A queueing delay of so many times the least asks for a drain, which leaves this share of what fits without queues.
+/// Queueing delay, relative to the least, that makes the window drain.
 const LONG: f64 = 2.0;
+
+/// Part of the window that fits without queues which a drain leaves.
 const REST: f64 = 0.5;
 
-/// Parameters of wVegas, as in the paper but for `drain` and `clock`; packets are those that wait in queues.
+/// Parameters of wVegas; the defaults are those of the paper, except `drain` and `clock`. Packets are those that wait
+/// in queues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "WvegasParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// How many packets all subflows want to have waiting, 0.1 to 1e4.
+    /// Packets that all subflows together keep waiting, 0.1 to 1e4.
     #[serde(deserialize_with = "packets")]
     #[schemars(range(min = 0.1, max = 1e4))]
     pub total_alpha: f64,
-    /// How many each wants at first and at the least, 0.1 to 1e4.
+    /// Packets that each subflow keeps waiting at first and at least, 0.1 to 1e4.
     #[serde(deserialize_with = "packets")]
     #[schemars(range(min = 0.1, max = 1e4))]
     pub alpha: f64,
-    /// With more of them waiting slow start is over, 0.1 to 1e4.
+    /// Packets waiting above which slow start ends, 0.1 to 1e4.
     #[serde(deserialize_with = "packets")]
     #[schemars(range(min = 0.1, max = 1e4))]
     pub gamma: f64,
-    /// When windows fall to drain queues, so that bases are right: "saturated", "steady", "paper" as it is printed, or "off".
+    /// Condition under which windows drain queues, so that bases are right: "saturated", "steady", "paper" as it is
+    /// printed, or "off".
     pub drain: Drain,
-    /// Round trips are whole numbers of this; 0 s to 1 s. "0 s" for as exact as time is.
+    /// Resolution of the clock: round trips are whole multiples of it; 0 s to 1 s, where "0 s" means exact times.
     #[serde(deserialize_with = "clock")]
     pub clock: SpanText,
 }
 
-/// When windows fall to drain queues.
+/// The condition under which windows drain queues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Drain {
-    /// Where queueing delays double of rounds with a backlog of alpha or more.
+    /// Queueing delays double, in rounds with a backlog of alpha or more.
     #[default]
     Saturated,
-    /// Where each packet of such a round and the one before waits twice the least mean, for machines that halt for moments;
-    /// slow start then goes by the packet that waits least.
+    /// Each packet of such a round and the one before waits twice the least mean. This suits machines that halt for
+    /// moments; slow start then follows the packet that waits least.
     Steady,
-    /// Where queueing delays of any rounds double.
+    /// Queueing delays double, in any round.
     Paper,
-    /// Never.
+    /// Windows never drain queues.
     Off,
 }
 
@@ -113,7 +118,7 @@ fn clock<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Erro
     range::span(Span(0)..=Span::s(1), deserializer)
 }
 
-/// The control of a connection.
+/// Creates the control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     let (count, first) = (connection.subflows, connection.first_window);
     let closed = Subflow { is_open: false, ..Subflow::new(1.0, parameters.alpha, count) };
@@ -128,24 +133,24 @@ struct Wvegas {
 
 #[derive(Clone, Debug)]
 struct Subflow {
-    /// Whether it is in use.
+    /// Whether the subflow is in use.
     is_open: bool,
     window: f64,
     threshold: f64,
     trips: RoundTrips,
-    /// The least round trip of the round before, in seconds; 0 without one.
+    /// Least round trip of the round before in seconds; 0 without one.
     before: f64,
-    /// The smoothed round trip in seconds; 0 before the first.
+    /// Smoothed round trip in seconds; 0 before the first.
     rtt: f64,
     /// Whether the window grows in this round of slow start.
     is_growing: bool,
-    /// How many packets are to wait.
+    /// Packets that are to wait.
     alpha: f64,
-    /// Its part of all that are to wait.
+    /// Share of the subflow in all packets that are to wait.
     weight: f64,
-    /// Its rate when it last was saturated, in packets a second; 0 if it was not, or has lost packets since.
+    /// Rate at the last saturation, in packets a second; 0 before one, or after a loss.
     rate: f64,
-    /// The least queueing delay since the last drain or loss, in seconds; 0 if there is none.
+    /// Least queueing delay since the last drain or loss, in seconds; 0 if there is none.
     least_queue: f64,
 }
 
@@ -166,7 +171,7 @@ impl Subflow {
         }
     }
 
-    /// Falls if the queue has become long: in a round with this mean, by this round trip of it.
+    /// Reduces the window if the queue has become long: in a round with this mean, by this round trip of it.
     fn drain(&mut self, mean: f64, compared: f64, base: f64) {
         let queue = mean - base;
         if self.least_queue <= 0.0 || self.least_queue > queue {
@@ -180,13 +185,13 @@ impl Subflow {
 }
 
 impl Wvegas {
-    /// A time in seconds as the clock tells it.
+    /// A time in seconds at the resolution of the clock.
     fn told(&self, seconds: f64) -> f64 {
         let unit = self.parameters.clock.0.seconds();
         if unit > 0.0 { ((seconds / unit).round() * unit).max(unit) } else { seconds }
     }
 
-    /// Whether slow start may grow: not with "steady" where each packet of the round so far has waited.
+    /// Whether slow start may grow: with "steady" not where each packet of the round so far has waited.
     fn has_room(&self, subflow: usize) -> bool {
         let Subflow { window, ref trips, .. } = self.subflows[subflow];
         let is_judged = self.parameters.drain == Drain::Steady && trips.samples() > 0;
@@ -231,7 +236,7 @@ impl Wvegas {
         own.threshold = own.threshold.min(own.window);
     }
 
-    /// Finds the weights of all subflows that have a rate.
+    /// Computes the weights of all subflows that have a rate.
     fn weigh(&mut self) {
         let total: f64 = self.subflows.iter().map(|subflow| subflow.rate).sum();
         for subflow in self.subflows.iter_mut().filter(|subflow| subflow.rate > 0.0) {
@@ -278,7 +283,7 @@ impl WindowControl for Wvegas {
 
     fn on_signal(&mut self, subflow: usize, signal: Signal, in_flight: u32, _: Time) {
         let own = &mut self.subflows[subflow];
-        // Half of what is under way, if that is less than the window: a window that was not used says nothing.
+        // Half of the packets in flight, if they are fewer than the window: an unused window says nothing of the path.
         let window = own.window.min(f64::from(in_flight.max(1)) + 1.0);
         own.threshold = (window / 2.0).max(LEAST);
         own.window = if signal == Signal::Timeout { 1.0 } else { own.threshold };
@@ -295,9 +300,9 @@ impl WindowControl for Wvegas {
         self.subflows[subflow].window
     }
 
-    fn standing(&self, subflow: usize) -> Option<Standing> {
+    fn snapshot(&self, subflow: usize) -> Option<SubflowSnapshot> {
         let own = &self.subflows[subflow];
-        own.is_open.then_some(Standing {
+        own.is_open.then_some(SubflowSnapshot {
             window: own.window,
             rtt: own.rtt,
             rank: own.rate,
@@ -306,8 +311,8 @@ impl WindowControl for Wvegas {
         })
     }
 
-    fn mirror(&mut self, subflow: usize, standing: Option<Standing>) {
-        self.subflows[subflow].rate = standing.map_or(0.0, |standing| standing.rank);
+    fn set_remote(&mut self, subflow: usize, snapshot: Option<SubflowSnapshot>) {
+        self.subflows[subflow].rate = snapshot.map_or(0.0, |snapshot| snapshot.rank);
     }
 }
 

@@ -1,60 +1,62 @@
-//! How fast a path delivers packets: what was delivered when each was sent, and what is when it is acknowledged.
+//! The rate at which a path delivers packets, from the counts when a packet is sent and when it is acknowledged.
 //!
-//! From a packet that is acknowledged back to the newest that was acknowledged when it was sent is about a round trip. In
-//! it so many packets were delivered, in the time that it took to send them or to hear of them, whichever was longer
-//! [cardwell2016].
+//! The time from the acknowledgement of a packet back to the newest acknowledgement before it was sent is about a round
+//! trip. The rate is the packets delivered in this time, divided by the time it took to send them or to receive their
+//! acknowledgements, whichever was longer [cardwell2016].
 
 use anabranch_core::{Span, Time};
 
 use crate::window::Delivery;
 
-/// What was delivered on a path.
+/// Counts of packets that a path has delivered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Deliveries {
-    /// Packets, when the last was told of, and when that had been sent.
+    /// Packets delivered, the time of the last acknowledgement, and the time when the newest of these packets was sent.
     count: u64,
     told_at: Time,
     sent_at: Time,
-    /// Rates say little of the path until so many are delivered, since there was too little to send.
+    /// Until this count is reached, rates say little of the path, since the source had too little to send.
     starved_until: u64,
 }
 
-/// What was delivered on a path when a packet was sent.
+/// State of the deliveries of a path when a packet was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Before {
     count: u64,
     told_at: Time,
     sent_at: Time,
-    /// Whether there was too little to send.
+    /// Whether the source had too little to send.
     is_starved: bool,
 }
 
 impl Deliveries {
-    /// A packet is sent, and nothing is under way: time without any says nothing of the path.
+    /// Starts the clock anew when a packet is sent and nothing is in flight: idle time says nothing of the path.
     pub fn begin(&mut self, now: Time) {
         (self.told_at, self.sent_at) = (now, now);
     }
 
-    /// What is kept of them with a packet that is sent now.
+    /// The present state, to be kept with a packet that is sent now.
     #[inline]
     pub fn before(&self) -> Before {
         let Self { count, told_at, sent_at, starved_until } = *self;
         Before { count, told_at, sent_at, is_starved: count < starved_until }
     }
 
-    /// There is nothing to send, while so many packets are under way.
+    /// Notes that the source has nothing to send while `in_flight` packets are in flight.
     pub fn starve(&mut self, in_flight: u32) {
         self.starved_until = self.count + u64::from(in_flight).max(1);
     }
 
-    /// Packets so far.
+    /// Number of packets delivered so far.
     #[inline]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Packets were acknowledged: how fast they were delivered since the newest was sent, of which there is the time and
-    /// what was kept with it; `None` if later ones were acknowledged before.
+    /// Counts acknowledged packets and returns the rate of delivery over the last round trip.
+    ///
+    /// `newest` has the time at which the newest of them was sent, with the state of that time; it is `None` if a later
+    /// packet was acknowledged before, and then there is no rate.
     #[inline]
     pub fn on_ack(&mut self, now: Time, packets: u32, newest: Option<(Time, Before)>) -> Option<Delivery> {
         self.count += u64::from(packets);
@@ -75,7 +77,7 @@ impl Deliveries {
 }
 
 impl Before {
-    /// Reads it; to fetch it early.
+    /// Reads the value, so that the processor fetches it early.
     #[inline]
     pub fn prefetch(&self) -> u64 {
         self.sent_at.0

@@ -1,16 +1,16 @@
-//! A transport for window protocols: sources that send a stream over several paths, sinks that put it together.
+//! Transport for window protocols: sources that send a stream over several paths, and sinks that put it together.
 //!
-//! Packets have numbers of their own on each path, so an acknowledgement tells without doubt which have arrived, and what
-//! is sent again may take any path. It is reliable and in order: what was lost is sent again, on the path with the
-//! scheduler's choice. The window control decides how much may be under way on each path.
+//! Each path numbers its own packets, so an acknowledgement shows exactly which have arrived, and data may be sent
+//! again on any path. The transport is reliable and in order: lost data are sent again, on the path that the scheduler
+//! chooses. The window control decides how much may be in flight on each path.
 //!
-//! Where packets keep their order on each path, what happens is what TCP does with selective acknowledgements and time stamps
+//! Where paths do not reorder packets, the transport behaves like TCP with selective acknowledgements and time stamps
 //! [rfc6675, rfc6298], or multipath QUIC [rfc9002]. There is no handshake: a connection sends as soon as it begins.
 //!
-//! differs: a packet that comes later than the third after it counts as lost, however much was reordered before, where RACK
-//! waits longer once it has seen reordering [rfc8985]; and a window that fell for a packet which then arrives stays where it
-//! is. Nothing probes for a lost tail: that waits for the timeout. An acknowledgement tells of 64 packets, so where more in
-//! a row are not acknowledged, packets that have arrived count as lost.
+//! differs: a packet counts as lost once three later ones have arrived, however much was reordered before, where RACK
+//! waits longer once it has seen reordering [rfc8985]. A window that was reduced for a packet which then arrives is not
+//! restored. Nothing probes for a lost tail: the timeout detects it. An acknowledgement covers 64 packets, so where
+//! more in a row are not acknowledged, packets that have arrived count as lost.
 
 mod deliveries;
 #[cfg(test)]
@@ -37,34 +37,34 @@ pub use scheduler::Scheduler;
 pub use sink::Sink;
 pub use source::Source;
 
-/// What does not change while a connection lasts.
+/// Settings of a connection's transport, fixed for its lifetime.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Bytes of a full packet.
     pub packet: Bytes,
-    /// How long to wait for an acknowledgement: at the least, and before the first round trip is known [rfc6298].
+    /// Least timeout for an acknowledgement [rfc6298].
     pub least_wait: Span,
-    /// See `least_wait`.
+    /// Timeout for an acknowledgement before the first round trip is known [rfc6298].
     pub first_wait: Span,
-    /// One acknowledgement for so many packets, or after so long.
+    /// Number of packets for each acknowledgement.
     pub ack_every: u32,
-    /// See `ack_every`.
+    /// Longest delay of an acknowledgement, where the sink does not acknowledge every packet.
     pub ack_delay: Span,
-    /// Bytes that the sink keeps for what is not in order.
+    /// Bytes of data out of order that the sink can keep.
     pub buffer: u64,
-    /// Which path takes the next packet.
+    /// The rule by which the next packet gets its path.
     pub scheduler: Scheduler,
 }
 
 impl Settings {
-    /// How long the sink may put an acknowledgement off.
+    /// Longest delay of an acknowledgement; 0 if the sink acknowledges every packet.
     fn put_off(&self) -> Span {
         if self.ack_every > 1 { self.ack_delay } else { Span(0) }
     }
 }
 
 impl Default for Settings {
-    /// What most stacks do, but for the acknowledgement of every packet.
+    /// The settings of most stacks, but every packet is acknowledged.
     fn default() -> Self {
         Self {
             packet: Bytes(1500),

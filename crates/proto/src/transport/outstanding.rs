@@ -1,8 +1,8 @@
-//! What is under way on a path, and what of it was lost.
+//! Packets in flight on a path, and which of them are lost.
 //!
-//! Every packet has a number of its own, so an acknowledgement says without doubt which have arrived. One is lost if
-//! one `REORDERING` or more after it has arrived, or a later one and it was sent an eighth more than a round trip ago
-//! [rfc9002, sec. 6.1].
+//! Every packet has its own number, so an acknowledgement shows exactly which packets have arrived. A packet is lost if
+//! the packet `REORDERING` numbers after it, or a later one, has arrived. It is also lost if any later packet has
+//! arrived and the packet itself was sent more than 1.125 round trips ago [rfc9002, sec. 6.1].
 
 use std::collections::VecDeque;
 
@@ -11,78 +11,79 @@ use anabranch_core::{Span, Time};
 use super::deliveries::Before;
 use super::packets::{Ack, Chunk, TOLD};
 
-/// So many packets must have overtaken one that is taken for lost.
+/// A packet counts as lost once a packet with a number greater by this many has arrived.
 pub const REORDERING: u64 = 3;
 
-/// A packet under way.
+/// A packet in flight.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sent {
-    /// What it carries.
+    /// Data that the packet carries.
     pub chunk: Chunk,
-    /// Whether it has arrived, and waits for those before it.
+    /// Whether the packet has arrived while packets before it have not.
     pub has_arrived: bool,
-    /// Whether it was sent once more over another path.
+    /// Whether the data were sent a second time over another path.
     pub is_copied: bool,
-    /// When it was sent.
+    /// Time at which the packet was sent.
     pub at: Time,
-    /// What had been delivered on the path by then.
+    /// Deliveries of the path at that time.
     pub before: Before,
 }
 
-/// What an acknowledgement says that was not known.
+/// What an acknowledgement newly reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct News {
-    /// How many packets it is the first to tell of.
+    /// Number of packets that it is the first to acknowledge.
     pub packets: u32,
-    /// The newest of them, if it is the newest of all.
+    /// The newest of these packets, if no later one was acknowledged before.
     pub newest: Option<Sent>,
 }
 
-/// The packets of a path from the first whose fate is not known.
+/// Packets of a path, from the oldest that is neither acknowledged nor lost.
 #[derive(Clone, Debug, Default)]
 pub struct Outstanding {
-    /// The number of the first.
+    /// Number of the oldest packet.
     first: u64,
     packets: VecDeque<Sent>,
     in_flight: u32,
-    /// Behind the greatest number that has arrived.
+    /// One more than the greatest number that has arrived.
     arrived: u64,
 }
 
 impl Sent {
-    /// A packet that is sent now.
+    /// A packet that is sent at time `at`.
     pub fn new(chunk: Chunk, at: Time, before: Before) -> Self {
         Self { chunk, has_arrived: false, is_copied: false, at, before }
     }
 }
 
 impl Outstanding {
-    /// How many may still arrive.
+    /// Number of packets that may still arrive.
     pub fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// The number of the first whose fate is not known; that of the next packet if there is none.
+    /// Number of the oldest packet that is neither acknowledged nor lost; the number of the next packet if there is
+    /// none.
     pub fn first(&self) -> u64 {
         self.first
     }
 
-    /// The number that the next packet gets.
+    /// Number of the next packet.
     pub fn next(&self) -> u64 {
         self.first + self.packets.len() as u64
     }
 
-    /// The first whose fate is not known.
+    /// The oldest packet that is neither acknowledged nor lost.
     pub fn oldest(&self) -> Option<&Sent> {
         self.packets.front()
     }
 
-    /// Those that may still arrive, oldest first, without those that were sent once more over another path.
+    /// Packets that may still arrive and whose data were not sent over another path too, oldest first.
     pub fn alone(&mut self) -> impl DoubleEndedIterator<Item = &mut Sent> {
         self.packets.iter_mut().filter(|sent| !sent.has_arrived && !sent.is_copied)
     }
 
-    /// A packet is sent; gives its number.
+    /// Adds a packet that is sent, and returns its number.
     pub fn push(&mut self, sent: Sent) -> u64 {
         let number = self.next();
         self.packets.push_back(sent);
@@ -90,7 +91,7 @@ impl Outstanding {
         number
     }
 
-    /// A packet left its source, at a time a little after it was sent.
+    /// Corrects the time at which a packet was sent: it left its source at `at`, a little later.
     pub fn left(&mut self, number: u64, at: Time) {
         let place = usize::try_from(number.wrapping_sub(self.first)).ok();
         if let Some(sent) = place.and_then(|place| self.packets.get_mut(place)) {
@@ -98,7 +99,7 @@ impl Outstanding {
         }
     }
 
-    /// Takes an acknowledgement in.
+    /// Processes an acknowledgement.
     pub fn on_ack(&mut self, ack: &Ack) -> News {
         let mut news = News::default();
         if ack.newest >= self.next() || ack.newest < self.first {
@@ -130,7 +131,8 @@ impl Outstanding {
         }
     }
 
-    /// Takes out the next packet that is lost by now, with its number; `wait` is how long one may be late.
+    /// Removes the next packet that is lost by now, and returns its number and data; `wait` is how late a packet may
+    /// be.
     pub fn next_lost(&mut self, now: Time, wait: Span) -> Option<(u64, Chunk)> {
         let late = self.late_at(wait)?;
         if self.first + REORDERING >= self.arrived && late > now {
@@ -144,13 +146,13 @@ impl Outstanding {
         Some((number, sent.chunk))
     }
 
-    /// When the oldest packet is lost unless it is told of before; `None` if none after it has arrived.
+    /// Time at which the oldest packet is lost if it is not acknowledged before; `None` if no later packet has arrived.
     pub fn late_at(&self, wait: Span) -> Option<Time> {
         let oldest = self.packets.front().filter(|_| self.first < self.arrived)?;
         Some(Time(oldest.at.0.saturating_add(wait.0)))
     }
 
-    /// Takes out all that may still arrive, oldest first.
+    /// Removes all packets, and returns the data of those that had not arrived, oldest first.
     pub fn give_up(&mut self) -> impl Iterator<Item = Chunk> {
         self.first = self.next();
         self.in_flight = 0;

@@ -1,51 +1,51 @@
-//! What data packets and acknowledgements of the transport carry.
+//! The contents of the transport's data packets and acknowledgements.
 
-/// Bytes of a stream: where they begin, and how many.
+/// A range of bytes of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// The first byte.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// How many.
+    /// Number of bytes.
     pub bytes: u32,
 }
 
 impl Chunk {
-    /// The byte behind the last.
+    /// Offset of the byte after the last.
     pub fn end(self) -> u64 {
         self.offset + u64::from(self.bytes)
     }
 }
 
-/// A data packet. Its number is its own on its path: what is sent again has a new one.
+/// A data packet. Each path numbers its own packets; data that are sent again get a new number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Counts from 0 on each subflow.
+    /// Number of the packet, counted from 0 on each subflow.
     pub number: u64,
-    /// What it carries.
+    /// Data that the packet carries.
     pub chunk: Chunk,
 }
 
-/// So many packets before the newest an acknowledgement tells of.
+/// Number of packets, up to the newest, that an acknowledgement covers.
 pub const TOLD: u64 = 64;
 
-/// An acknowledgement of one subflow, and of the connection's data.
+/// Acknowledgement of the packets of one subflow, and of the connection's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// The greatest number of those that have arrived.
+    /// Greatest number of a packet that has arrived.
     pub newest: u64,
-    /// Bit i says whether `newest - i` has arrived.
+    /// Bit i says whether packet `newest - i` has arrived.
     pub seen: u64,
-    /// All data before this byte have arrived, on any subflow.
+    /// All data before this offset have arrived, over any subflow.
     pub complete: u64,
-    /// So many bytes behind these there is room for.
+    /// Bytes after `complete` for which the sink has room.
     pub room: u64,
-    /// Packets that links had marked, since the subflow began; it wraps.
+    /// Number of marked packets since the subflow began; it wraps.
     pub marked: u32,
-    /// Nanoseconds since the newest arrived; as many as a count can hold if there were more.
+    /// Nanoseconds since the newest packet arrived, or `u32::MAX` if there were more.
     pub delay_ns: u32,
-    /// If the sink is that of a relay: what this sends on at, in bits a second; [`NO_RATE`] otherwise.
+    /// Rate at which the relay of this sink sends on, in bits a second; [`NO_RATE`] if the sink is not that of a relay.
     pub onward_bps: u64,
 }
 
-/// Of acknowledgements of a sink that passes nothing on.
+/// Value of `onward_bps` where no rate is known.
 pub const NO_RATE: u64 = u64::MAX;

@@ -1,27 +1,27 @@
-//! What has arrived of a stream of bytes.
+//! The bytes of a stream that have arrived.
 
 use super::packets::Chunk;
 
-/// A set of bytes: all up to one, and ranges beyond.
+/// A set of bytes: all before an offset, and ranges after it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ranges {
     complete: u64,
-    /// First byte, byte behind the last; in order, and neither touching each other nor what is complete.
+    /// Ranges of first byte and byte after the last, in ascending order; they touch neither each other nor `complete`.
     beyond: Vec<(u64, u64)>,
 }
 
 impl Ranges {
-    /// All bytes before this one are in the set.
+    /// All bytes before this offset are in the set.
     pub fn complete(&self) -> u64 {
         self.complete
     }
 
-    /// Bytes beyond the first gap.
+    /// Number of bytes after the first gap.
     pub fn waiting(&self) -> u64 {
         self.beyond.iter().map(|(start, end)| end - start).sum()
     }
 
-    /// Adds bytes; gives how many were not in the set before.
+    /// Adds bytes and returns how many of them were not in the set.
     pub fn add(&mut self, chunk: Chunk) -> u64 {
         let (start, end) = (chunk.offset.max(self.complete), chunk.end());
         if start >= end {

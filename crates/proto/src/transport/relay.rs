@@ -1,79 +1,82 @@
-//! A relay: where loops end and the next begins. It keeps what has arrived until the next loop takes it, says who is first,
-//! and tells the loops before how much room there is, how fast the next one sends, and, by marks, to slow down.
+//! A relay ends one or more loops and begins the next loop. It keeps data until the next loop takes them, and decides
+//! which input goes first. It reports to the loops before how much room it has and how fast the next loop sends, and
+//! slows them down by marks.
 //!
-//! Whoever drives it has sinks of the loops before and the source of the next; `on_data` and `take` move bytes from these
-//! to that. Each input has a queue of its own. The next loop takes packets of inputs in turns, by weight [shreedhar1996].
+//! The driver has the sinks of the loops before and the source of the next loop, and moves bytes between them by
+//! `on_data` and `take`. Each input has its own queue. The next loop takes packets from the inputs in turns, by weight
+//! [shreedhar1996].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::packets::Ack;
 
-/// A loop that was told of fewer packets a second hears of more at once: its own come too seldom to be answered.
+/// A loop that was granted fewer packets a second receives an increase at once: its packets are too rare for
+/// acknowledgements to carry the news.
 const SELDOM: u64 = 10;
 
-/// A loop that ends at a relay.
+/// Settings of a loop that ends at a relay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InputSettings {
-    /// Its part of the next loop, relative to others; over 0.
+    /// Share of the next loop, relative to other inputs; over 0.
     pub weight: f64,
-    /// How it is told to slow down.
+    /// Marking of the packets that arrive, which slows the loop down.
     pub marking: Marking,
 }
 
-/// What part of the packets that arrive are marked.
+/// The share of arriving packets that the relay marks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Marking {
-    /// None.
+    /// Marks no packets.
     Never,
-    /// This part of all.
+    /// Marks this share of all packets.
     Share(f64),
-    /// What waits of the input, relative to what the next loop sends in so many seconds, or to two packets of it if these
-    /// are more: so queues are emptied.
+    /// Marks in proportion to the backlog of the input: all packets where it exceeds what the next loop sends in this
+    /// many seconds, or two of its packets if these are more. Queues empty by it.
     Backlog(f64),
 }
 
-/// What a loop is told that it may count on, of the next.
+/// Which rate of the next loop a relay reports to the loops before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Told {
-    /// What the next loop sends at.
+    /// The sending rate of the next loop.
     Sent,
-    /// What comes through it, if that is less and it sends no more because its control forbids it.
+    /// The delivery rate of the next loop, if that is less and its window keeps it from sending more.
     Through,
 }
 
-/// A relay.
+/// A relay of one or more loops into one.
 #[derive(Clone, Debug)]
 pub struct Relay {
     /// Bytes of each input that may wait.
     buffer: u64,
-    /// Bytes of a packet of the next loop: what an input may send in a turn for each weight.
+    /// Packet size of the next loop, in bytes: an input may send this much in a turn for each unit of weight.
     packet: u32,
     inputs: Vec<Input>,
-    /// Whose turn it is.
+    /// Input whose turn it is.
     turn: usize,
-    /// What the next loop sends at, in bits a second.
+    /// Sending rate of the next loop, in bits a second.
     onward_bps: u64,
 }
 
-/// What comes from a loop before.
+/// Data from one of the loops before.
 #[derive(Clone, Copy, Debug)]
 struct Input {
-    /// Relative to the least.
+    /// Weight relative to the least weight.
     weight: f64,
     marking: Marking,
     /// Bytes in order that wait.
     waiting: u64,
-    /// Bytes that it may still send in this turn.
+    /// Bytes that the input may still send in this turn.
     credit: f64,
-    /// When the loop was last told: the room that there was at the relay, and what the next loop sent at.
+    /// Room and rate of the next loop that the last acknowledgement reported.
     told: u64,
     told_bps: u64,
 }
 
 impl Relay {
-    /// An empty relay in which so many bytes of each loop may wait, before a loop with packets of so many bytes.
+    /// Creates an empty relay: `buffer` bytes of each input may wait, and packets of the next loop have `packet` bytes.
     pub fn new(buffer: u64, packet: u32, inputs: &[InputSettings]) -> Self {
         // The least may send a packet in a turn.
         let least = inputs.iter().map(|input| input.weight).fold(f64::INFINITY, f64::min);
@@ -89,7 +92,7 @@ impl Relay {
         self.buffer
     }
 
-    /// Bytes of an input have arrived, in order.
+    /// Adds bytes of an input that have arrived in order.
     pub fn on_data(&mut self, input: usize, bytes: u64) {
         self.inputs[input].waiting += bytes;
     }
@@ -99,12 +102,12 @@ impl Relay {
         self.inputs[input].waiting
     }
 
-    /// The next loop sends at so many bits a second; [`super::NO_RATE`] if that is not known.
+    /// Sets the sending rate of the next loop in bits a second; [`super::NO_RATE`] if it is not known.
     pub fn set_onward(&mut self, bps: u64) {
         self.onward_bps = bps;
     }
 
-    /// What part of the packets of an input is to be marked now.
+    /// Share of the packets of an input to mark now.
     pub fn share(&self, input: usize) -> f64 {
         match self.inputs[input].marking {
             Marking::Never => 0.0,
@@ -117,7 +120,7 @@ impl Relay {
         }
     }
 
-    /// Puts into an acknowledgement to a loop before how much room there is for it, and how fast the next loop sends.
+    /// Writes the room for an input and the sending rate of the next loop into an acknowledgement.
     pub fn inform(&mut self, input: usize, ack: &mut Ack) {
         let room = self.room(input);
         ack.room = ack.room.min(room);
@@ -129,24 +132,25 @@ impl Relay {
         self.buffer.saturating_sub(self.inputs[input].waiting)
     }
 
-    /// Whether a loop before was told that there is no room for packets of so many bytes, and now there is.
+    /// Whether the last acknowledgement to an input reported no room for packets of this many bytes, and now there is
+    /// room.
     ///
-    /// What its sink has no room for besides counts for nothing: the relay can change nothing about that.
+    /// A lack of room at the sink itself does not count, since the relay cannot change it.
     pub fn is_to_be_told(&self, input: usize, packet: u64) -> bool {
         self.inputs[input].told < (2 * packet).min(self.room(input))
     }
 
-    /// Whether a loop before, with packets of so many bytes, was told that the next one sends next to nothing.
+    /// Whether the last reported rate of the next loop is less than ten packets of this many bytes a second.
     pub fn is_slow(&self, input: usize, packet: u64) -> bool {
         self.inputs[input].told_bps < 8 * packet * SELDOM
     }
 
-    /// Whether the next loop now sends at twice what a slow loop before was told, or more.
+    /// Whether the next loop now sends at twice the last reported rate or more, for an input that `is_slow`.
     pub fn is_to_be_told_of_rate(&self, input: usize, packet: u64) -> bool {
         self.is_slow(input, packet) && self.onward_bps / 2 >= self.inputs[input].told_bps
     }
 
-    /// Takes the next packet of at most so many bytes: of which input, and its bytes; `None` if nothing waits.
+    /// Removes the next packet of at most `most` bytes; returns its input and its bytes, or `None` if nothing waits.
     pub fn take(&mut self, most: u32) -> Option<(usize, u32)> {
         if self.inputs.iter().all(|input| input.waiting == 0) {
             return None;

@@ -1,21 +1,21 @@
-//! The round trip of a path, and how long to wait for an acknowledgement [rfc6298].
+//! The round-trip time of a path, and its timeout for acknowledgements [rfc6298].
 
 use anabranch_core::Span;
 
-/// What the clock may err, in seconds: 1 ns.
+/// Granularity of the clock in seconds: 1 ns.
 const GRANULARITY: f64 = 1e-9;
 
-/// The estimates of a path; in seconds.
+/// Round-trip estimates of a path, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rtt {
-    /// 0 before the first sample.
+    /// Smoothed round trip; 0 before the first sample.
     smoothed: f64,
     deviation: f64,
     latest: f64,
 }
 
 impl Rtt {
-    /// Takes a sample in, in seconds.
+    /// Adds a sample in seconds.
     pub fn on_sample(&mut self, sample: f64) {
         self.latest = sample;
         if self.smoothed == 0.0 {
@@ -27,18 +27,18 @@ impl Rtt {
         }
     }
 
-    /// The smoothed round trip; 0 before the first sample.
+    /// Smoothed round trip in seconds; 0 before the first sample.
     pub fn smoothed(&self) -> f64 {
         self.smoothed
     }
 
-    /// How long to wait for an acknowledgement; `None` before the first sample.
+    /// Timeout for an acknowledgement; `None` before the first sample.
     pub fn patience(&self) -> Option<Span> {
         let wait = self.smoothed + (4.0 * self.deviation).max(GRANULARITY);
         if self.smoothed > 0.0 { Span::from_seconds(wait) } else { None }
     }
 
-    /// A packet sent so long before one that has arrived is lost [rfc8985]: an eighth more than a round trip.
+    /// Time after which a packet counts as lost if a later one has arrived: 1.125 round trips [rfc8985].
     pub fn reordering(&self) -> Span {
         Span::from_seconds(1.125 * self.smoothed.max(self.latest)).unwrap_or(Span(u64::MAX / 2))
     }

@@ -1,17 +1,17 @@
-//! Which path takes the next packet, where several may.
+//! Schedulers: which of several paths takes the next packet.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which path takes the next packet.
+/// The rule by which the next packet gets its path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
-    /// That with the shortest round trip; those of which none is known come first.
+    /// The path with the shortest round trip; paths without a known round trip come first.
     #[default]
     LowestRtt,
-    /// One after the other.
+    /// All paths in turns.
     RoundRobin,
-    /// All: each path carries all data that is not known to have arrived.
+    /// All paths: each carries all data that are not acknowledged.
     Redundant,
 }

@@ -1,7 +1,8 @@
-//! The sink of a connection: puts its data together, and acknowledges packets on each path.
+//! The sink of a connection: puts the stream together, and acknowledges packets on each path.
 //!
-//! What arrives in order is read at once. Every `ack_every`-th packet is acknowledged, or the last after `ack_delay`; at
-//! once one that is not next, and the first with a mark or without [rfc5681, sec. 4.2; bensley2017, sec. 3.2].
+//! Data in order are read at once. Every `ack_every`-th packet is acknowledged, or the last after `ack_delay`. A packet
+//! out of order is acknowledged at once, and so is the first packet with a mark and the first without [rfc5681, sec.
+//! 4.2; bensley2017, sec. 3.2].
 
 use anabranch_core::Time;
 
@@ -16,33 +17,33 @@ pub struct Sink {
     paths: Vec<Arrivals>,
 }
 
-/// What has arrived on a path.
+/// Packets that have arrived on a path.
 #[derive(Clone, Copy, Debug, Default)]
 struct Arrivals {
-    /// Behind the greatest number; 0 before the first.
+    /// One more than the greatest number that has arrived; 0 before the first.
     next: u64,
-    /// Bit i: whether the packet `i + 1` before `next` has arrived.
+    /// Bit i says whether packet `next - 1 - i` has arrived.
     seen: u64,
     newest_at: Time,
     marked: u32,
     was_marked: bool,
-    /// Packets that no acknowledgement has told of, and when one must.
+    /// Packets that are not acknowledged, and the time by which they must be.
     untold: u32,
     due: Option<Time>,
 }
 
 impl Sink {
-    /// A sink for so many paths.
+    /// Creates a sink with this number of paths.
     pub fn new(paths: usize) -> Self {
         Self { data: Ranges::default(), paths: vec![Arrivals::default(); paths] }
     }
 
-    /// All data before this byte have arrived.
+    /// All data before this offset have arrived.
     pub fn complete(&self) -> u64 {
         self.data.complete()
     }
 
-    /// Bytes that wait for others before them.
+    /// Bytes that wait for data before them.
     pub fn waiting(&self) -> u64 {
         self.data.waiting()
     }
@@ -54,14 +55,14 @@ impl Sink {
         self.data.complete() ^ self.paths.len() as u64
     }
 
-    /// Reads what a packet needs of a path: the second step.
+    /// Reads the state of a path that a packet needs, so that the processor fetches it early: the second step of two.
     #[doc(hidden)]
     #[inline]
     pub fn prefetch_at(&self, path: usize) -> u64 {
         self.paths[path].next
     }
 
-    /// A packet arrives. Gives how many of its bytes are new, and an acknowledgement if one is due.
+    /// Processes a packet. Returns how many of its bytes are new, and an acknowledgement if one is due.
     pub fn on_segment(
         &mut self,
         settings: &Settings,
@@ -84,12 +85,12 @@ impl Sink {
         (new, None)
     }
 
-    /// When an acknowledgement on a path is due; `None` if there is nothing to tell.
+    /// Time at which an acknowledgement on a path is due; `None` if nothing is to be acknowledged.
     pub fn due(&self, path: usize) -> Option<Time> {
         self.paths[path].due
     }
 
-    /// An acknowledgement of what has arrived on a path.
+    /// Creates an acknowledgement of all that has arrived on a path.
     pub fn tell(&mut self, settings: &Settings, now: Time, path: usize) -> Ack {
         let complete = self.data.complete();
         let arrivals = &mut self.paths[path];
@@ -109,7 +110,7 @@ impl Sink {
 }
 
 impl Arrivals {
-    /// Says whether it has surely not arrived before.
+    /// Records a packet; true if it has certainly not arrived before.
     fn enter(&mut self, number: u64, now: Time) -> bool {
         if number >= self.next {
             let steps = number + 1 - self.next;

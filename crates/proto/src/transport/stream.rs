@@ -1,4 +1,4 @@
-//! What a connection sends: how much there is, how much the sink takes, and what must be sent again.
+//! The stream of a connection: how much there is to send, how much the sink accepts, and what must be sent again.
 
 use std::collections::VecDeque;
 
@@ -7,40 +7,40 @@ use anabranch_core::{Rate, Time};
 
 use super::packets::Chunk;
 
-/// The data of a connection.
+/// The data that a connection sends.
 #[derive(Clone, Debug)]
 pub struct Stream {
-    /// The next byte that was never sent.
+    /// Offset of the next byte that was never sent.
     next: u64,
-    /// The byte behind the last.
+    /// Offset of the byte after the last.
     end: u64,
-    /// Lost, to be sent again.
+    /// Lost data, to be sent again.
     lost: VecDeque<Chunk>,
-    /// All before this byte have arrived.
+    /// All bytes before this offset have arrived.
     complete: u64,
-    /// The sink takes no byte from this one on.
+    /// Offset of the first byte for which the sink has no room.
     limit: u64,
-    /// What the application writes in the mean: from when on, how much by then, and how fast.
+    /// Writing of the application: start time, bytes written by then, and mean rate.
     written: (Time, f64, Rate),
-    /// If it comes from the loop before: how much of it has.
+    /// Bytes that have come from the loop before, if the data come from one.
     arrived: Option<u64>,
 }
 
-/// Why there is nothing to send.
+/// The reason why there is nothing to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lack {
-    /// All was sent.
+    /// All data were sent.
     AtEnd,
-    /// The application writes the next packet by this time.
+    /// The application finishes writing the next packet at this time.
     Until(Time),
     /// The sink has no room.
     Room,
-    /// It comes from the loop before, and has not yet.
+    /// The data have not come from the loop before yet.
     Data,
 }
 
 impl Lack {
-    /// Of two the one that ends first, as far as that is known.
+    /// Of two reasons, the one that ends first as far as that is known.
     pub fn sooner(self, other: Self) -> Self {
         match (self, other) {
             (Self::Until(a), Self::Until(b)) => Self::Until(a.min(b)),
@@ -51,7 +51,8 @@ impl Lack {
 }
 
 impl Stream {
-    /// So many bytes to a sink with so much room, written at the rate of `demand`.
+    /// Creates a stream of `amount` bytes, or an endless one, to a sink with room for `room` bytes, written at the rate
+    /// of `demand`.
     pub fn new(now: Time, amount: Option<u64>, room: u64, demand: Rate) -> Self {
         let end = amount.unwrap_or(u64::MAX);
         Self {
@@ -65,7 +66,7 @@ impl Stream {
         }
     }
 
-    /// Takes out what is to be sent next, in packets of `most` bytes.
+    /// Removes the data to send next, in packets of `most` bytes.
     pub fn take(&mut self, now: Time, most: u32) -> Result<Chunk, Lack> {
         while let Some(chunk) = self.lost.pop_front() {
             if chunk.end() > self.complete {
@@ -77,7 +78,7 @@ impl Stream {
         Ok(chunk)
     }
 
-    /// What stands at an offset that was sent already or comes next.
+    /// Gives the data at an offset that was sent already or comes next, in packets of `most` bytes.
     pub fn at(&self, offset: u64, now: Time, most: u32) -> Result<Chunk, Lack> {
         if offset >= self.end {
             return Err(Lack::AtEnd);
@@ -98,7 +99,7 @@ impl Stream {
         Ok(Chunk { offset, bytes: bytes as u32 })
     }
 
-    /// When the application has written all before a byte; `None` if it always has.
+    /// Time at which the application has written all data before a byte; `None` if it does not limit the stream.
     fn written_at(&self, byte: u64) -> Option<Time> {
         let (from, before, rate) = self.written;
         let missing = byte as f64 - before;
@@ -108,7 +109,7 @@ impl Stream {
         })
     }
 
-    /// The application writes at another rate from now on.
+    /// Changes the rate at which the application writes.
     pub fn set_demand(&mut self, now: Time, demand: Rate) {
         let (from, before, rate) = self.written;
         let elapsed = now.0.saturating_sub(from.0) as f64;
@@ -116,51 +117,51 @@ impl Stream {
         self.written = (now, written, demand);
     }
 
-    /// This was lost, and must be sent again unless it is known to have arrived.
+    /// Marks data as lost; they are sent again unless they are known to have arrived.
     pub fn on_lost(&mut self, chunk: Chunk) {
         if chunk.end() > self.complete {
             self.lost.push_back(chunk);
         }
     }
 
-    /// The sink has all before `complete`, and room for so much beyond.
+    /// Records that the sink has all data before `complete`, and room for `room` bytes after it.
     pub fn on_ack(&mut self, complete: u64, room: u64) {
         self.complete = self.complete.max(complete);
         self.limit = self.limit.max(complete.saturating_add(room));
     }
 
-    /// So much more has come from the loop before.
+    /// Adds bytes that have come from the loop before.
     pub fn on_arrival(&mut self, bytes: u64) {
         let arrived = self.arrived.get_or_insert(0);
         *arrived = arrived.saturating_add(bytes);
     }
 
-    /// Bytes that have come from the loop before, and were not sent yet.
+    /// Bytes that have come from the loop before and were not sent yet.
     pub fn backlog(&self) -> u64 {
         self.arrived.map_or(0, |arrived| arrived.saturating_sub(self.next))
     }
 
-    /// All before this byte have arrived.
+    /// All data before this offset have arrived.
     pub fn complete(&self) -> u64 {
         self.complete
     }
 
-    /// The next byte that was never sent.
+    /// Offset of the next byte that was never sent.
     pub fn next(&self) -> u64 {
         self.next
     }
 
-    /// Whether all has arrived.
+    /// Whether all data have arrived.
     pub fn is_done(&self) -> bool {
         self.complete >= self.end
     }
 
-    /// Whether all was sent at least once.
+    /// Whether all data were sent at least once.
     pub fn is_sent(&self) -> bool {
         self.next >= self.end
     }
 
-    /// Nothing more is to be sent than what was.
+    /// Ends the stream after the data that were sent already.
     pub fn stop(&mut self) {
         self.end = self.end.min(self.next);
     }

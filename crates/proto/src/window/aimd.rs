@@ -1,5 +1,5 @@
-//! What TCP Reno and all that couple it over several paths have in common: slow start, additive increase, and a decrease
-//! at a loss or a mark [rfc5681].
+//! The common part of TCP Reno and of the protocols that couple it over several paths: slow start, additive increase,
+//! and a decrease at a loss or a mark [rfc5681].
 //!
 //! ```text
 //! slow start, window < threshold:   window += packets acknowledged, or less
@@ -8,104 +8,104 @@
 //! timeout:                          threshold = decreased, window = 1
 //! ```
 //!
-//! What `increase` and `decreased` are is all that sets the protocols apart, but for NMCC, which shares slow start too.
+//! The protocols differ only in `increase` and `decreased`, except NMCC, which changes slow start too.
 
 use anabranch_core::Time;
 
-use crate::window::{Acked, MOST_WINDOW, Signal, Standing, WindowControl};
+use crate::window::{Acked, MOST_WINDOW, Signal, SubflowSnapshot, WindowControl};
 
-/// A subflow as couplings see it.
+/// The state of a subflow that couplings read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Flow {
-    /// In packets.
+    /// Congestion window in packets.
     pub window: f64,
-    /// Below it the window grows by slow start.
+    /// Slow-start threshold in packets: below it the window grows by slow start.
     pub threshold: f64,
-    /// The smoothed round trip in seconds; 0 before the first.
+    /// Smoothed round trip in seconds; 0 before the first.
     pub rtt: f64,
-    /// Whether it is in use.
+    /// Whether the subflow is in use.
     pub is_open: bool,
-    /// Whether it has timed out, and nothing was acknowledged since.
+    /// Whether the subflow has timed out and nothing was acknowledged since.
     pub is_silent: bool,
 }
 
 impl Flow {
-    /// One in use that begins with a window of so many packets.
+    /// Creates a subflow in use with a window of this many packets.
     pub fn new(window: f64) -> Self {
         Self { window, threshold: f64::INFINITY, rtt: 0.0, is_open: true, is_silent: false }
     }
 
-    /// Whether it counts: it is in use, and its round trip is known.
+    /// Whether the subflow is in use and its round trip is known.
     pub fn is_known(&self) -> bool {
         self.is_open && self.rtt > 0.0
     }
 
-    /// Its window over its round trip, in packets a second.
+    /// Window divided by round trip, in packets a second.
     pub fn rate(&self) -> f64 {
         self.window / self.rtt
     }
 }
 
-/// The subflows that count.
+/// Iterates over the subflows in use whose round trip is known.
 pub fn known(flows: &[Flow]) -> impl Iterator<Item = &Flow> + Clone {
     flows.iter().filter(|flow| flow.is_known())
 }
 
-/// How subflows of a connection depend on each other.
+/// The dependence between the subflows of a connection.
 pub trait Coupling: Send {
-    /// By how much the window of a subflow grows for each packet acknowledged, in congestion avoidance; may be negative.
+    /// The growth of a subflow's window for each packet acknowledged in congestion avoidance; it may be negative.
     ///
-    /// The subflow itself is known; of the others only those that are count.
+    /// The round trip of the subflow itself is known. Other subflows count only if they are [`known`].
     fn increase(&self, flows: &[Flow], subflow: usize) -> f64;
 
-    /// The window of a subflow after a loss or a mark. Its round trip may not be known.
+    /// The window of a subflow after a loss or a mark; its round trip may be unknown.
     fn decreased(&self, flows: &[Flow], subflow: usize) -> f64 {
         flows[subflow].window / 2.0
     }
 
-    /// The least window after a loss.
+    /// The least window after a loss, in packets.
     fn floor(&self) -> f64 {
         2.0
     }
 
-    /// By how much the window of a subflow grows for so many packets acknowledged, in slow start.
+    /// The growth of a subflow's window for this many packets acknowledged in slow start.
     fn slow_start(&mut self, flows: &[Flow], subflow: usize, packets: f64) -> f64 {
         let _ = (flows, subflow);
         packets
     }
 
-    /// Which subflows share links, by a number for each.
+    /// Sets which subflows share links, by a group number for each subflow.
     fn regroup(&mut self, groups: &[u32]) {
         let _ = groups;
     }
 
-    /// A subflow begins anew.
+    /// Called when a subflow opens.
     fn on_open(&mut self, flows: &[Flow], subflow: usize) {
         let _ = (flows, subflow);
     }
 
-    /// Packets of a subflow were acknowledged.
+    /// Called when packets of a subflow are acknowledged.
     fn on_ack(&mut self, subflow: usize, packets: u32) {
         let _ = (subflow, packets);
     }
 
-    /// A subflow has sent nothing for long, and its window is no larger than the first.
+    /// Called when a subflow has sent nothing for long; its window is now no larger than the first.
     fn on_idle(&mut self, flows: &[Flow], subflow: usize) {
         let _ = (flows, subflow);
     }
 
-    /// Packets of a subflow were lost or marked, and its window has fallen.
+    /// Called when packets of a subflow were lost or marked, after its window was reduced.
     fn on_signal(&mut self, flows: &[Flow], subflow: usize) {
         let _ = (flows, subflow);
     }
 
-    /// What else than its [`Flow`] it knows a subflow by.
+    /// A coupling-specific value of the subflow, such as wVegas' rate at saturation.
     fn rank(&self, subflow: usize) -> f64 {
         let _ = subflow;
         0.0
     }
 
-    /// That of a subflow on which somebody else sends.
+    /// Sets the coupling-specific value of a remote subflow.
     fn set_rank(&mut self, subflow: usize, rank: f64) {
         let _ = (subflow, rank);
     }
@@ -120,7 +120,7 @@ pub struct Aimd<C> {
 }
 
 impl<C: Coupling> Aimd<C> {
-    /// For so many subflows, with a first window of `first` packets.
+    /// Creates the control of this many closed subflows; their first window is `first` packets.
     pub fn new(subflows: usize, first: f64, coupling: C) -> Self {
         Self { flows: vec![Flow { is_open: false, ..Flow::new(1.0) }; subflows], coupling, first }
     }
@@ -147,7 +147,7 @@ impl<C: Coupling> WindowControl for Aimd<C> {
 
     fn on_signal(&mut self, subflow: usize, signal: Signal, in_flight: u32, _now: Time) {
         let least = self.coupling.floor();
-        // Half of what is under way, if that is less than the window: a window that was not used says nothing.
+        // Half of the packets in flight, if they are fewer than the window: an unused window says nothing of the path.
         let used = f64::from(in_flight.max(1));
         let window = self.flows[subflow].window;
         self.flows[subflow].window = window.min(used + 1.0);
@@ -173,14 +173,14 @@ impl<C: Coupling> WindowControl for Aimd<C> {
         self.flows[subflow].window
     }
 
-    fn standing(&self, subflow: usize) -> Option<Standing> {
+    fn snapshot(&self, subflow: usize) -> Option<SubflowSnapshot> {
         let Flow { window, threshold, rtt, is_open, is_silent } = self.flows[subflow];
         let rank = self.coupling.rank(subflow);
-        is_open.then_some(Standing { window, rtt, rank, is_starting: window < threshold, is_silent })
+        is_open.then_some(SubflowSnapshot { window, rtt, rank, is_starting: window < threshold, is_silent })
     }
 
-    fn mirror(&mut self, subflow: usize, standing: Option<Standing>) {
-        let Some(Standing { window, rtt, rank, is_starting, is_silent }) = standing else {
+    fn set_remote(&mut self, subflow: usize, snapshot: Option<SubflowSnapshot>) {
+        let Some(SubflowSnapshot { window, rtt, rank, is_starting, is_silent }) = snapshot else {
             return self.close(subflow);
         };
         let threshold = if is_starting { f64::INFINITY } else { window };
@@ -190,7 +190,7 @@ impl<C: Coupling> WindowControl for Aimd<C> {
 }
 
 impl<C: Coupling> Aimd<C> {
-    /// The window of a subflow grows after so many packets were acknowledged.
+    /// Grows the window of a subflow after this many packets were acknowledged.
     fn grow(&mut self, subflow: usize, mut packets: f64) {
         let Flow { window, threshold, .. } = self.flows[subflow];
         if window < threshold {

@@ -4,41 +4,42 @@
 //! doubt:   least of this round >= least of the last round + least of the last round / 8, at least 4 ms, at most 16 ms
 //! ```
 //!
-//! In doubt windows grow a quarter as fast. If round trips fall below what raised the doubt, it was for nothing; after five
-//! rounds of doubt slow start is over. Rounds with less than eight samples say nothing.
+//! In doubt windows grow a quarter as fast. If round trips fall below the one that raised the doubt, the doubt ends;
+//! after five rounds of doubt slow start ends. Rounds with fewer than eight samples do not count.
 
-/// Samples that make a round count.
+/// Least number of samples in a round that counts.
 const SAMPLES: u32 = 8;
 
-/// How much a round trip may grow, in seconds: at the least, and at the most.
+/// Least growth of a round trip that raises doubt, in seconds.
 const LEAST_GROWTH: f64 = 0.004;
+/// Growth of a round trip that always raises doubt, in seconds.
 const MOST_GROWTH: f64 = 0.016;
 
-/// In between, it may grow by one part of so many.
+/// Between these limits, growth by one part in this many raises doubt.
 const PARTS: f64 = 8.0;
 
-/// How fast windows grow in doubt, of how fast they do otherwise.
+/// Growth of windows in doubt, relative to normal slow start.
 const DOUBTFUL: f64 = 0.25;
 
-/// Rounds of doubt until slow start is over.
+/// Rounds of doubt after which slow start ends.
 const ROUNDS: u32 = 5;
 
 /// The round trips of a subflow in slow start.
 #[derive(Clone, Debug)]
 pub struct HyStart {
-    /// The least of the last round and of this one, in seconds; infinite without a sample.
+    /// Least round trips of the last round and of this round, in seconds; infinite without a sample.
     last: f64,
     current: f64,
     samples: u32,
     doubt: Option<Doubt>,
 }
 
-/// That the link may be full.
+/// The suspicion that the link is full.
 #[derive(Clone, Copy, Debug)]
 struct Doubt {
-    /// The round trip that raised it.
+    /// The round trip that raised the doubt, in seconds.
     rtt: f64,
-    /// Rounds since.
+    /// Rounds since the doubt began.
     rounds: u32,
 }
 
@@ -49,7 +50,7 @@ impl Default for HyStart {
 }
 
 impl HyStart {
-    /// Takes an acknowledgement in. Gives how many packets the window grows for each that was acknowledged; `None` if slow
+    /// Processes an acknowledgement. Returns the growth of the window for each packet acknowledged; `None` if slow
     /// start is over.
     pub fn on_ack(&mut self, rtt: Option<f64>, ends_round: bool) -> Option<f64> {
         if let Some(rtt) = rtt {

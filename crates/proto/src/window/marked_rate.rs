@@ -1,95 +1,97 @@
-//! What protocols have in common that set a rate by the share of marked packets and by what the path can carry.
+//! The common part of protocols that set a rate by the share of marked packets and by the capacity of the path.
 //!
 //! ```text
 //! p    = (1 - a) p + a m          once an interval; m: marked of the packets acknowledged in it
 //! rate = next(rate, k, p)         at most twice the rate, at most k, at least the floor
 //! rate = rest(k, p)               in place of that where the rule jumps, as soon as k changes too
 //! floor: k / 64, or the first rate if that is less, or a packet in a round trip if that is more; at most rest(k, p)
-//! packets go at that rate, one a second or a round trip at least; at most rate least-round-trip + 1 of them are under way
+//! packets go at that rate, one a second or a round trip at least; at most rate least-round-trip + 1 of them are in flight
 //! ```
 //!
-//! rest is the rate that stays as it is with such a p: what marks ask for goes before the floor, however little it is.
+//! rest is the rate at which the rule stays for the present p. The rate that marks call for overrides the floor,
+//! however small it is.
 //!
-//! k is what the path can carry: the least capacity of its links as far as it is known, or what the next loop sends at.
-//! Without the limit on what is under way, rates swing for ever unless intervals are very short: queues answer a round trip
-//! late. With it a queue depends on rates alone.
+//! k is the capacity of the path: the least known capacity of its links, or the sending rate of the next loop. Without
+//! the limit on packets in flight, rates oscillate for ever unless intervals are very short, since queues answer a
+//! round trip late. With the limit, a queue depends on rates alone.
 //!
-//! An interval is the least round trip, or a fixed time if one is given, and ends with the first acknowledgement after that
-//! [teymoori2023, sec. IX-C]. Where fewer than four packets are acknowledged in one, it counts for as many quarters of a,
-//! so p forgets by packets there; the rate still moves each interval. An interval in which packets were lost counts whole,
-//! as if all were marked.
+//! An interval is the least round trip, or a fixed time if one is given, and ends with the first acknowledgement after
+//! that [teymoori2023, sec. IX-C]. An interval with fewer than four acknowledged packets counts for as many quarters of
+//! a, so there p forgets by packets; the rate still changes in each interval. An interval with losses counts in full,
+//! as if all packets were marked.
 //!
-//! The least round trip is that of all time, unless `rtt_window` limits it. A least that forgets takes a queue that stands
-//! for a part of the path, and lets windows grow by it; one that does not holds a rate down where a path becomes longer.
-//! After packets were lost before the first round trip, the first measured one counts for nothing: it has waited too.
+//! The least round trip is taken over all time, unless `rtt_window` limits it. A minimum that forgets takes a standing
+//! queue for a part of the path, and lets windows grow by it. A minimum that does not forget holds a rate down where a
+//! path becomes longer. If packets were lost before the first round trip, the first measured one does not count, since
+//! it includes a wait.
 
 use anabranch_core::{Bytes, Rate, Span, Time};
 
 use crate::control::ConnectionView;
 use crate::window::{Acked, MOST_WINDOW, PACES, Recent, Signal, WindowControl};
 
-/// The greatest share of marked packets that counts: formulas have the logarithm of what is left.
+/// Greatest share of marked packets that counts, since formulas have the logarithm of the rest.
 const MOST_MARKED: f64 = 0.999;
 
-/// An interval with this number of acknowledged packets counts whole.
+/// Number of acknowledged packets from which an interval counts in full.
 const WHOLE: f64 = 4.0;
 
-/// Packets a second, but no more than one in a round trip, that go in any case: over what a path carries, perhaps, but their
-/// acknowledgements tell of more.
+/// Least pace in packets a second, but no more than one packet in a round trip. It may exceed the capacity of the path,
+/// but it lets acknowledgements report a higher capacity.
 const LEAST_PACE: f64 = 1.0;
 
-/// The first rate is no floor where it is more than such a part of what the path can carry.
+/// The floor is at most this part of the capacity of the path, even if the first rate is more.
 const FLOOR: f64 = 1.0 / 64.0;
 
 /// The rule by which a rate changes once an interval.
 pub trait NextRate: Send {
-    /// The next rate, of the present one and of what the path can carry, all in bits a second; `p` is the share of marked
-    /// packets, 0 to 0.999.
+    /// The next rate, from the present rate and the capacity of the path, all in bits a second; `p` is the share of
+    /// marked packets, 0 to 0.999.
     fn next(&self, rate: f64, capacity: f64, p: f64) -> f64;
 
-    /// The rate that stays as it is with such a share of marked packets; at most the capacity.
+    /// The rate that does not change at this share of marked packets, in bits a second; at most the capacity.
     fn rest(&self, capacity: f64, p: f64) -> f64;
 
-    /// Whether the rate is the one of rest at any time, where the capacity is known.
+    /// Whether the rate is the rate of rest at any time, where the capacity is known.
     fn jumps(&self) -> bool {
         false
     }
 }
 
-/// What does not change while a connection lasts.
+/// Settings that are fixed for the lifetime of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct MarkedRateSettings {
-    /// The weight of the latest interval in the share of marked packets (a).
+    /// Weight of the latest interval in the share of marked packets (a).
     pub weight: f64,
-    /// Whether what is under way is limited.
+    /// Whether packets in flight are limited.
     pub is_windowed: bool,
-    /// The time between two changes of the rate; `None` for the least round trip.
+    /// Time between two changes of the rate; `None` for the least round trip.
     pub interval: Option<Span>,
-    /// How long a round trip counts for the least; `None` for ever.
+    /// Time for which a round trip counts towards the least; `None` for all time.
     pub rtt_window: Option<Span>,
 }
 
-/// A rate for one path.
+/// The rate of one path.
 #[derive(Clone, Debug)]
 pub struct MarkedRate<N> {
     next: N,
     settings: MarkedRateSettings,
     packet: Bytes,
     first: f64,
-    /// The window before the first round trip.
+    /// Window before the first round trip, in packets.
     start: f64,
-    /// Whether packets were lost before the first round trip, so that the next one measured tells nothing.
+    /// Whether packets were lost before the first round trip, so that the next measured one does not count.
     is_late: bool,
-    /// In bits a second; `None` before the first round trip.
+    /// Rate in bits a second; `None` before the first round trip.
     rate: Option<f64>,
-    /// Infinite if it is not known.
+    /// Capacity of the path in bits a second; infinite if it is not known.
     capacity: f64,
-    /// In seconds; infinite before the first.
+    /// Least round trip in seconds; infinite before the first.
     least_rtt: f64,
-    /// Round trips that count for the least, if not all do.
+    /// Round trips of the last `rtt_window`, if the least forgets.
     recent: Recent,
     p: f64,
-    /// The interval: when it began, and the packets in it that were acknowledged and marked, and whether any was lost.
+    /// The present interval: its beginning, the packets acknowledged and marked in it, and whether any was lost.
     began: Time,
     acknowledged: u32,
     marked: u32,
@@ -97,7 +99,7 @@ pub struct MarkedRate<N> {
 }
 
 impl<N: NextRate> MarkedRate<N> {
-    /// The control of a connection.
+    /// Creates the control of a connection.
     pub fn new(next: N, settings: MarkedRateSettings, connection: &ConnectionView) -> Self {
         Self {
             next,
@@ -122,17 +124,17 @@ impl<N: NextRate> MarkedRate<N> {
         8.0 * self.packet.0 as f64
     }
 
-    /// The most that counts as what the path can carry.
+    /// The capacity of the path as the rule sees it, in bits a second.
     fn carrying(&self) -> f64 {
         self.capacity.min(PACES.end() * self.bits())
     }
 
-    /// Whether the rate is the one of rest at any time.
+    /// Whether the rate is the rate of rest at any time.
     fn jumps(&self) -> bool {
         self.next.jumps() && self.capacity.is_finite()
     }
 
-    /// The first window in the least round trip, in bits a second.
+    /// The first window divided by the least round trip, in bits a second.
     fn first_rate(&self) -> f64 {
         self.start * self.bits() / self.least_rtt
     }
@@ -140,7 +142,7 @@ impl<N: NextRate> MarkedRate<N> {
     fn bounded(&self, rate: f64) -> f64 {
         let carrying = self.carrying();
         let floor = self.first_rate().min(FLOOR * carrying).max(self.bits() / self.least_rtt);
-        // What marks ask for goes before the floor.
+        // The rate that marks call for overrides the floor.
         let rate = if rate < floor { rate.max(floor.min(self.next.rest(carrying, self.p))) } else { rate };
         let least = LEAST_PACE.min(1.0 / self.least_rtt).max(*PACES.start()) * self.bits();
         rate.min(carrying).max(least)
@@ -164,7 +166,7 @@ impl<N: NextRate> MarkedRate<N> {
         self.begin_interval(now);
     }
 
-    /// Takes a round trip in. The floor rises where the path proves shorter than it seemed.
+    /// Adds a round trip. The floor rises where the path proves shorter than it seemed.
     fn measure(&mut self, now: Time, rtt: f64) {
         let before = self.least_rtt;
         self.least_rtt = match self.settings.rtt_window {
@@ -223,9 +225,9 @@ impl<N: NextRate> WindowControl for MarkedRate<N> {
 
     fn on_signal(&mut self, _: usize, signal: Signal, _: u32, _: Time) {
         match signal {
-            // Each mark was counted when it was told of.
+            // Marks are counted when acknowledgements report them.
             Signal::Mark => {}
-            // As if all packets of the interval were marked.
+            // All packets of the interval count as marked.
             Signal::Loss => self.has_lost = true,
             Signal::Timeout => {
                 self.has_lost = true;

@@ -1,9 +1,9 @@
-//! The link controls of protocols that have none.
+//! Link controls of protocols whose links have none.
 
 use crate::control::{LinkControl, LinkControls, LinkOrders, LinkView, Visitor};
 use crate::packet::Header;
 
-/// Decides nothing.
+/// A link control that decides nothing.
 #[derive(Clone, Copy)]
 struct NoControl;
 
@@ -17,7 +17,7 @@ impl LinkControl for NoControl {
     }
 }
 
-/// Link controls for so many links, which take no memory.
+/// Creates link controls for `count` links, which take no memory.
 pub fn links<P>(_: &P, count: usize) -> Box<dyn LinkControls> {
     Box::new(vec![NoControl; count])
 }

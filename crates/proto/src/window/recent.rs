@@ -1,17 +1,17 @@
-//! The least and the greatest of what was measured lately, in little memory.
+//! The least and the greatest of recent samples, in little memory.
 
 use std::collections::VecDeque;
 
-/// What was measured is kept in parts of at least so small a share of the time that counts.
+/// Samples are kept in parts of at least this share of the time that counts.
 const SHARE: f64 = 1.0 / 16.0;
 
-/// Samples of the last while. What is forgotten is up to a sixteenth of that while too old.
+/// Samples of a recent period, which may be up to a sixteenth of the period too old.
 #[derive(Clone, Debug, Default)]
 pub struct Recent {
     parts: VecDeque<Part>,
 }
 
-/// Samples that came one after the other; times in seconds.
+/// Summary of consecutive samples; times in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     begin: f64,
@@ -21,7 +21,7 @@ struct Part {
 }
 
 impl Recent {
-    /// Takes a sample in, and forgets what is older than `span`; in seconds.
+    /// Adds a sample, and removes parts that are older than `span`; times in seconds.
     pub fn add(&mut self, now: f64, sample: f64, span: f64) {
         while self.parts.pop_front_if(|part| part.end < now - span).is_some() {}
         match self.parts.back_mut().filter(|part| now - part.begin < span * SHARE) {
@@ -32,12 +32,12 @@ impl Recent {
         }
     }
 
-    /// The least; infinite without a sample.
+    /// Least sample; infinite without one.
     pub fn least(&self) -> f64 {
         self.parts.iter().map(|part| part.least).fold(f64::INFINITY, f64::min)
     }
 
-    /// The greatest; 0 without one.
+    /// Greatest sample; 0 without one.
     pub fn most(&self) -> f64 {
         self.parts.iter().map(|part| part.most).fold(0.0, f64::max)
     }

@@ -1,4 +1,4 @@
-//! Round trips of a subflow as delay-based protocols need them: the least ever, and those of the present round.
+//! Round trips of a subflow for delay-based protocols: the least of all, and those of the present round.
 
 /// Round trips of a subflow, in seconds.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ impl Default for RoundTrips {
 }
 
 impl RoundTrips {
-    /// Takes a sample in; over 0.
+    /// Adds a sample in seconds, over 0.
     pub fn add(&mut self, rtt: f64) {
         self.base = self.base.min(rtt);
         self.least = self.least.min(rtt);
@@ -24,33 +24,33 @@ impl RoundTrips {
         self.samples += 1;
     }
 
-    /// A new round begins.
+    /// Begins a new round.
     pub fn begin_round(&mut self) {
         *self = Self { base: self.base, ..Self::default() };
     }
 
-    /// The least of all.
+    /// Least round trip of all, in seconds.
     pub fn base(&self) -> f64 {
         self.base
     }
 
-    /// The least of this round.
+    /// Least round trip of this round, in seconds.
     pub fn least(&self) -> f64 {
         self.least
     }
 
-    /// The mean of this round, not less than the least of all; `None` without a sample.
+    /// Mean round trip of this round in seconds, not less than the least of all; `None` without a sample.
     pub fn mean(&self) -> Option<f64> {
         (self.samples > 0).then(|| (self.sum / f64::from(self.samples)).max(self.base))
     }
 
-    /// How many there were in this round.
+    /// Number of samples in this round.
     pub fn samples(&self) -> u32 {
         self.samples
     }
 }
 
-/// Packets of a subflow that wait in queues: the window less what a round trip without queues would hold.
+/// Packets of a subflow that wait in queues: the window less the packets that a round trip without queues holds.
 pub fn backlog(window: f64, rtt: f64, base: f64) -> f64 {
     window * (rtt - base) / rtt
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anabranch_core::generate::{LinkKind, grid};
 use anabranch_core::paths::Sharing;
 use anabranch_core::{LinkId, NodeId, Rate, Span};
-use anabranch_psi::{Domain, Identifier, Identities, IdentityParameters, Order, Rendezvous, TopologyManager};
+use anabranch_psi::{Domain, Identifier, Identities, IdentityParameters, PathOrder, Rendezvous, TopologyManager};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -100,8 +100,8 @@ impl Naive {
 }
 
 /// The orders of an event, or none if it was refused.
-fn orders(rendezvous: &mut Rendezvous, event: Event) -> Option<Vec<Order>> {
-    let one = |order: Option<Order>| order.into_iter().collect::<Vec<_>>();
+fn orders(rendezvous: &mut Rendezvous, event: Event) -> Option<Vec<PathOrder>> {
+    let one = |order: Option<PathOrder>| order.into_iter().collect::<Vec<_>>();
     match event {
         Event::AddScope(id) => rendezvous.add_scope(&Identifier(id)).ok().map(|()| Vec::new()),
         Event::RemoveScope(id) => rendezvous.remove_scope(&Identifier(id)).ok().map(|()| Vec::new()),
@@ -138,7 +138,7 @@ proptest! {
         for event in events {
             let given = orders(&mut rendezvous, event.clone());
             prop_assert_eq!(given.is_some(), naive.take(&event), "{:?}", event);
-            for Order { item, subscriber, publishers } in given.into_iter().flatten() {
+            for PathOrder { item, subscriber, publishers } in given.into_iter().flatten() {
                 let (key, publishers) = ((item.0, subscriber.0), publishers.iter().map(|n| n.0).collect::<Vec<_>>());
                 // Each order says something new.
                 let before = if publishers.is_empty() {

@@ -1,4 +1,4 @@
-//! What the network tells connections.
+//! The information that the network gives connections.
 
 use anabranch_core::paths::{quickest_from, quickest_to};
 use anabranch_core::{LinkId, Network, Span};
@@ -10,7 +10,7 @@ use super::connections::Connections;
 use crate::error::ScenarioError;
 
 impl Scenario {
-    /// What the network tells.
+    /// Builds the assistance of the network from `[assistance]`.
     pub(super) fn assistance(&self, network: &Network) -> Result<Assistance, ScenarioError> {
         let Some(table) = self.file.assistance.as_ref().map(Spanned::get_ref) else { return Ok(Assistance::default()) };
         let link = |(name, span): (&String, std::ops::Range<usize>)| {
@@ -26,8 +26,8 @@ impl Scenario {
         })
     }
 
-    /// For each fetch how long its subscription takes: from the target to the rendezvous node, from there to the topology
-    /// manager, and from there back to the target, each over the path of the least delay.
+    /// Sets for each fetch how long its subscription takes: from the target to the rendezvous node, from there to the
+    /// topology manager, and from there back to the target, each over the path of the least delay.
     pub(super) fn set_up(&self, network: &Network, wants: &mut Connections) -> Result<(), ScenarioError> {
         let Some(table) = self.file.assistance.as_ref().map(Spanned::get_ref) else { return Ok(()) };
         let (rendezvous, manager) = match (&table.rendezvous, &table.manager) {

@@ -1,4 +1,4 @@
-//! What can be solved but not run.
+//! Checks of scenarios that can be solved but not run.
 
 use std::ops::Range;
 
@@ -15,14 +15,14 @@ use super::network::first_ids;
 use super::sources::check_sources;
 use crate::error::ScenarioError;
 
-/// The most paths and links that can be told apart in a run.
+/// The most paths and links that a run can number.
 const MOST_IDS: usize = 1 << 27;
 
 /// The most numbers that a run records at its samples.
 const MOST_RECORDED: u64 = 200_000_000;
 
 impl Scenario {
-    /// Capacities, at the start and later, are such as can be simulated.
+    /// Checks that initial and later capacities can be simulated.
     pub(super) fn check_capacities(&self, network: &Network, plans: &[LinkPlan]) -> Result<(), ScenarioError> {
         for (number, (link, plan)) in network.links().iter().zip(plans).enumerate() {
             let later = plan.changes.iter().map(|&(_, capacity)| capacity);
@@ -37,7 +37,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Where a link comes from in the file.
+    /// Place of a link's table in the file.
     fn link_span(&self, link: LinkId) -> Range<usize> {
         if let Some(network) = &self.file.network {
             return network.span();
@@ -46,7 +46,7 @@ impl Scenario {
         made.take_while(|(_, first)| *first <= link).last().map_or(0..0, |(table, _)| table.span())
     }
 
-    /// Every connection has paths that packets can take there and back.
+    /// Checks that every connection has paths that packets can take there and back.
     pub(super) fn check_paths(
         &self,
         network: &Network,
@@ -60,7 +60,8 @@ impl Scenario {
         for (c, connection) in wants.demands.connections().iter().enumerate() {
             let transfer = &wants.transfers[c];
             let protocol = &wants.protocols[transfer.protocol];
-            let mistake = run_table.transport.mistake(transfer.packet).filter(|_| protocol.terms().keeps_windows());
+            let mistake =
+                run_table.transport.mistake(transfer.packet).filter(|_| protocol.capabilities().keeps_windows());
             let count = paths.of(ConnectionId::new(c)).len();
             let checked = check_sources(protocol, wants.sources(c).len(), count)
                 .and_then(|()| protocol.check(connection.claim(), count))
@@ -72,7 +73,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// What is recorded fits into the memory.
+    /// Checks that the recorded samples fit into memory.
     pub(super) fn check_size(&self, network: &Network, paths: &Paths, run: &RunPlan) -> Result<(), ScenarioError> {
         let samples = run.duration.0 / run.sample.0 + 1;
         if paths.len() >= MOST_IDS || network.links().len() + 2 * paths.connections() >= MOST_IDS {
@@ -80,8 +81,8 @@ impl Scenario {
                 format!("there are {} paths; a run takes up to {MOST_IDS} of paths and of links", paths.len());
             return Err(self.error(0..0, message));
         }
-        // Rates of connections and subflows are granted and delivered ones; links have fair loads, capacities and queues
-        // as well; errors are the seven numbers of two summaries, and the longest queue.
+        // A connection or subflow has its granted and delivered rate; a link has its fair load, capacity and queue as
+        // well; errors are the seven numbers of two summaries, and the longest queue.
         let has_samples = run.record != Record { grants: run.record.grants, ..Record::default() };
         let counted = [
             (has_samples, 1),
@@ -103,11 +104,11 @@ impl Scenario {
     }
 }
 
-/// What connections and their paths are checked against.
+/// State for the checks of connections and their paths.
 struct Checks<'a> {
     network: &'a Network,
     plans: &'a [LinkPlan],
-    /// For each link, whether it always has a limit.
+    /// For each link, whether it always has a finite capacity.
     has_limit: Vec<bool>,
     run: RunPlan,
 }
@@ -182,7 +183,7 @@ fn is_simulated(capacity: Rate) -> bool {
     capacity.0 == 0.0 || capacity.0 == f64::INFINITY || CAPACITIES.contains(&capacity.0)
 }
 
-/// Whether there is a limit at all times.
+/// Whether the capacity is finite at all times.
 fn has_limit(capacity: Rate, plan: &LinkPlan) -> bool {
     capacity.0.is_finite() && plan.changes.iter().all(|(_, later)| later.0.is_finite())
 }

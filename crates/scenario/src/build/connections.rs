@@ -1,4 +1,4 @@
-//! The connections in order: those of `[demands]`, of `[[connection]]`, and of `[[traffic]]`.
+//! The connections in order: first those of `[demands]`, then `[[connection]]`, then `[[traffic]]`.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -21,39 +21,39 @@ use crate::file::connection::{ConnectionTable, ConnectionValues, DemandStep, Dem
 use crate::file::distribution::Amount;
 use crate::file::traffic::TrafficTable;
 
-/// What the connections of a scenario ask for.
+/// The connections of a scenario, before their paths are found.
 pub(super) struct Connections {
     pub demands: Demands,
     pub transfers: Vec<Transfer>,
     pub protocols: Vec<Protocol>,
-    /// In the order of time.
+    /// Changes of demands, in order of time.
     pub demand_changes: Vec<DemandChange>,
-    /// In the order of connections and paths.
+    /// Times of paths, in order of connections and paths.
     pub path_times: Vec<PathTime>,
-    /// In the order of connections.
+    /// Fetches, in order of connections.
     pub fetches: Vec<Fetch>,
-    /// The connections whose paths have times.
+    /// Connections whose paths have times.
     pub timed: Vec<Timed>,
-    /// The connections that send what comes over others.
+    /// Connections that send what arrives over other connections.
     pub after: Vec<After>,
-    /// For each connection.
+    /// Source of the paths of each connection.
     pub paths: Vec<WantedPaths>,
-    /// Where each connection stands in the file, as a number of `spans`.
+    /// For each connection, the index in `spans` of its place in the file.
     pub places: Vec<u32>,
     pub spans: Vec<Range<usize>>,
 }
 
-/// Where the paths of a connection come from.
+/// Source of the paths of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WantedPaths {
-    /// So many shortest ones.
+    /// This number of shortest paths.
     Shortest(usize),
-    /// As the `[[connection]]` table of this number gives them.
+    /// The paths in the `[[connection]]` table of this number.
     Given(usize),
 }
 
 impl Connections {
-    /// The nodes from which the paths of a connection lead.
+    /// Nodes at which the paths of a connection begin.
     pub(super) fn sources(&self, connection: usize) -> Vec<NodeId> {
         let id = ConnectionId::new(connection);
         match self.fetches.binary_search_by_key(&id, |fetch| fetch.connection) {
@@ -62,14 +62,14 @@ impl Connections {
         }
     }
 
-    /// Where connection number `connection` stands in the file.
+    /// Place of connection number `connection` in the file.
     pub(super) fn span(&self, connection: usize) -> Range<usize> {
         self.spans[self.places[connection] as usize].clone()
     }
 }
 
 impl Scenario {
-    /// The connections, drawn and checked against the network.
+    /// Draws the connections and checks them against the network.
     pub(super) fn wants(&self, network: &Network, extra: Option<&Demands>) -> Result<Connections, ScenarioError> {
         let mut list = ConnectionsBuilder::new(self, network);
         list.add_demands(extra)?;
@@ -83,7 +83,7 @@ impl Scenario {
     }
 }
 
-/// Connections as they are gathered.
+/// The builder that gathers connections.
 struct ConnectionsBuilder<'a> {
     scenario: &'a Scenario,
     network: &'a Network,
@@ -130,7 +130,7 @@ impl<'a> ConnectionsBuilder<'a> {
         }
     }
 
-    /// The next connections stand at `span`.
+    /// Sets the place of the next connections in the file.
     fn begin(&mut self, span: Range<usize>) {
         self.spans.push(span);
     }
@@ -139,7 +139,7 @@ impl<'a> ConnectionsBuilder<'a> {
         self.scenario.error(self.spans.last().cloned().unwrap_or(0..0), message)
     }
 
-    /// Checks a connection by itself, so that the error has its place, and adds it.
+    /// Adds a connection after a check of it alone, so that an error has its place.
     fn add(&mut self, connection: Connection, transfer: Transfer, paths: WantedPaths) -> Result<(), ScenarioError> {
         let checked = Demands::new(self.network, vec![connection]).map_err(|e| self.error(e.to_string()))?;
         let connection = checked.connections()[0].clone();
@@ -154,7 +154,7 @@ impl<'a> ConnectionsBuilder<'a> {
         Ok(())
     }
 
-    /// The number of a protocol, or of the default, among those in use.
+    /// Number of a protocol, or of the default protocol, among the protocols in use.
     fn protocol(&mut self, given: Option<&Protocol>) -> usize {
         let protocol = given.unwrap_or(&self.defaults.protocol);
         self.protocols.iter().position(|p| p == protocol).unwrap_or_else(|| {
@@ -225,7 +225,7 @@ impl<'a> ConnectionsBuilder<'a> {
         self.add_path_times(table)
     }
 
-    /// What comes over others is all that a connection after these sends.
+    /// Checks that a connection with `after` sends only the data that arrive over other connections.
     fn check_after(&self, table: &ConnectionTable, name: &str) -> Result<(), ScenarioError> {
         let keys = [
             ("amount", table.amount.is_some()),
@@ -238,7 +238,7 @@ impl<'a> ConnectionsBuilder<'a> {
         )))
     }
 
-    /// When the paths of the last connection, of this table, may be used.
+    /// Adds the times of the paths of the last connection, which this table describes.
     fn add_path_times(&mut self, table: &ConnectionTable) -> Result<(), ScenarioError> {
         let Some(times) = &table.path_times else { return Ok(()) };
         let connection = &self.connections[self.connections.len() - 1];
@@ -252,7 +252,7 @@ impl<'a> ConnectionsBuilder<'a> {
         Ok(())
     }
 
-    /// What the next connection, of this table and name, can use later.
+    /// Adds the demand changes of the next connection, which has this table and name.
     fn add_demand_changes(&mut self, table: &ConnectionTable, name: &str) -> Result<(), ScenarioError> {
         let Some(changes) = &table.demand_changes else { return Ok(()) };
         if table.demand.is_none() {
@@ -294,20 +294,20 @@ impl<'a> ConnectionsBuilder<'a> {
         })
     }
 
-    /// A name that neither a connection so far nor a later table has.
+    /// A name that neither an earlier connection nor a later table has.
     fn free_name(&mut self, base: String) -> String {
         let (names, reserved) = (&self.names, &self.reserved);
         self.free_names.find(base, |name| names.contains(name) || reserved.contains(name))
     }
 
-    /// What the next connection sends, with the default packet.
+    /// The transfer of the next connection, with the default packet.
     fn transfer(&self, amount: Option<Amount>, protocol: usize) -> Transfer {
         let mut rng = stream(self.seed, Purpose::Amounts, self.connections.len() as u32);
         let amount = amount.unwrap_or(self.defaults.amount).draw(&mut rng);
         Transfer { amount, packet: self.defaults.packet.0, protocol }
     }
 
-    /// How many paths the next connection has, under a protocol of this number.
+    /// Number of paths of the next connection, under the protocol of this number.
     fn count(&self, count: Option<PathCount>, protocol: usize) -> WantedPaths {
         let mut rng = stream(self.seed, Purpose::PathCounts, self.connections.len() as u32);
         let count = count.unwrap_or_else(|| self.defaults.paths_under(&self.protocols[protocol]));
@@ -316,7 +316,7 @@ impl<'a> ConnectionsBuilder<'a> {
 
     fn wants(mut self) -> Connections {
         let demands = Demands::new(self.network, self.connections).expect("each was checked, and names are unique");
-        // At equal times in the order of connections.
+        // Changes at equal times stay in the order of connections.
         self.demand_changes.sort_by_key(|change| change.time);
         let Self {
             transfers, protocols, demand_changes, path_times, fetches, timed, after, paths, places, spans, ..
@@ -337,7 +337,7 @@ impl<'a> ConnectionsBuilder<'a> {
     }
 }
 
-/// A number of paths; `rng` is left alone if it is fixed.
+/// Draws a number of paths; a fixed number does not use `rng`.
 pub(super) fn draw_count(count: PathCount, rng: &mut impl Rng) -> usize {
     match count {
         PathCount::Exactly(count) => count,
@@ -345,7 +345,7 @@ pub(super) fn draw_count(count: PathCount, rng: &mut impl Rng) -> usize {
     }
 }
 
-/// What a table is called in errors before it has a name.
+/// Name of a table in errors before the connection has one.
 fn called(table: &ConnectionTable) -> String {
     table
         .name

@@ -1,30 +1,30 @@
-//! Random pairs of nodes that a path joins.
+//! Random pairs of nodes that are joined by a path.
 
 use anabranch_core::{Network, NodeId};
 use rand::{Rng, RngExt};
 
 use crate::file::traffic::Distinct;
 
-/// Draws of a pair before the possible ones are counted out.
+/// Draws of a pair before all possible pairs are listed.
 const DRAWS: usize = 64;
 
-/// Groups of distinct pairs drawn before giving up, since early pairs may leave no room for late ones.
+/// Groups of distinct pairs drawn before the search is given up, since early pairs may leave no room for late ones.
 const TRIES: usize = 100;
 
-/// From where to where pairs may lead.
+/// The nodes at which pairs may begin and end.
 pub(super) struct Ends<'a> {
     pub network: &'a Network,
-    /// Without repetition, like `targets`.
+    /// Possible sources without repetition; `targets` has none either.
     pub sources: &'a [NodeId],
     pub targets: &'a [NodeId],
-    /// Which nodes two pairs may not have in common.
+    /// Nodes that two pairs may not have in common.
     pub distinct: Distinct,
 }
 
-/// `count` pairs of different nodes that a path joins, each such pair with the same probability.
+/// Draws `count` pairs of different nodes that are joined by a path, each such pair with the same probability.
 ///
 /// # Errors
-/// There is none, or not enough distinct ones.
+/// If there is no such pair, or there are not enough distinct ones.
 pub(super) fn draw_ends(ends: &Ends<'_>, count: usize, rng: &mut impl Rng) -> Result<Vec<(NodeId, NodeId)>, String> {
     let joined = Joined::new(ends.network);
     if ends.distinct == Distinct::Ends(false) {
@@ -45,7 +45,7 @@ pub(super) fn draw_ends(ends: &Ends<'_>, count: usize, rng: &mut impl Rng) -> Re
 }
 
 impl Ends<'_> {
-    /// Each pair needs two nodes of its own, or a source.
+    /// Checks that there are enough nodes: each pair needs two nodes to itself, or a source.
     fn check_room(&self, count: usize) -> Result<(), String> {
         let sources = self.sources.len();
         if let Distinct::Sources(_) = self.distinct {
@@ -66,14 +66,14 @@ impl Ends<'_> {
     }
 }
 
-/// Pairs that can still be drawn.
+/// The pairs that can still be drawn.
 struct Pool<'a> {
     joined: &'a Joined<'a>,
     sources: Vec<NodeId>,
     targets: Vec<NodeId>,
-    /// For each node, whether it can be a source no more, and a target.
+    /// For each node whether it can no longer be a source, and whether it can no longer be a target.
     is_used: [Vec<bool>; 2],
-    /// All possible pairs, once they had to be counted out; dropped when a node is used up.
+    /// All possible pairs, once they had to be listed; dropped when a node is used up.
     counted: Option<Vec<(NodeId, NodeId)>>,
 }
 
@@ -83,10 +83,10 @@ impl<'a> Pool<'a> {
         Self { joined, sources: ends.sources.to_vec(), targets: ends.targets.to_vec(), is_used, counted: None }
     }
 
-    /// A pair, or `None` if there is none.
+    /// Draws a pair; `None` if there is none.
     fn draw(&mut self, rng: &mut impl Rng) -> Option<(NodeId, NodeId)> {
         if self.counted.is_none() {
-            // Drawing and refusing is quick while most pairs are possible.
+            // Drawing with rejection is fast while most pairs are possible.
             for _ in 0..DRAWS {
                 let source = draw_node(&mut self.sources, &self.is_used[0], rng)?;
                 let target = draw_node(&mut self.targets, &self.is_used[1], rng)?;
@@ -115,7 +115,7 @@ impl<'a> Pool<'a> {
     }
 }
 
-/// One of `nodes` that is not used; used ones that come up are dropped.
+/// Draws one of `nodes` that is not used, and removes used nodes that come up.
 fn draw_node(nodes: &mut Vec<NodeId>, is_used: &[bool], rng: &mut impl Rng) -> Option<NodeId> {
     while !nodes.is_empty() {
         let i = rng.random_range(0..nodes.len());
@@ -127,10 +127,10 @@ fn draw_node(nodes: &mut Vec<NodeId>, is_used: &[bool], rng: &mut impl Rng) -> O
     None
 }
 
-/// Which nodes a path joins.
+/// The relation of nodes that are joined by a path.
 struct Joined<'a> {
     network: &'a Network,
-    /// For each node the number of its part, if only two-way links counted: within a part, paths lead both ways.
+    /// For each node the number of its component by two-way links alone; within a component, paths lead both ways.
     parts: Vec<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! The filters that packets carry, one for each path and one for its way back.
+//! The filters in packets: one for each path and one for its way back.
 
 use anabranch_core::{ConnectionId, LinkId, Network, Paths};
 use anabranch_plan::{Filters, way_back};
@@ -8,11 +8,11 @@ use super::Scenario;
 use super::connections::Connections;
 use crate::error::ScenarioError;
 
-/// The most links beside their paths that packets of all paths may take: each is kept.
+/// The most stray links over all paths, since a run keeps each of them.
 const MOST_STRAYS: usize = 1 << 24;
 
 impl Scenario {
-    /// The filters of all paths, which were checked; `None` if packets follow their paths without.
+    /// Makes and checks the filters of all paths; `None` if packets follow their paths without filters.
     pub(super) fn filters(
         &self,
         network: &Network,
@@ -28,14 +28,15 @@ impl Scenario {
             let refuse =
                 |reason: String| self.error(wants.span(c), format!("connection `{}`{reason}", connection.name));
             let protocol = &wants.protocols[wants.transfers[c].protocol];
-            if protocol.terms().has_headers() {
+            if protocol.capabilities().has_headers() {
                 let reason = "carry headers for links, which no filter takes along; take another, or no [filters]";
                 return Err(refuse(format!(": data packets of {} {reason}", protocol.title())));
             }
             for (path, number) in paths.of(ConnectionId::new(c)).zip(1..) {
                 let own = maker.filter(path);
                 there.push(own.map_err(|refusal| refuse(format!(", path {number}: {refusal}")))?);
-                let own = protocol.terms().keeps_windows().then(|| maker.filter(&way_back(network, path))).transpose();
+                let own =
+                    protocol.capabilities().keeps_windows().then(|| maker.filter(&way_back(network, path))).transpose();
                 back.push(own.map_err(|refusal| refuse(format!(", path {number}, way back: {refusal}")))?);
             }
         }
@@ -51,7 +52,7 @@ impl Scenario {
     }
 }
 
-/// Makes filters, and counts the links that packets with these take beside their paths.
+/// The maker of filters, which also counts the links that packets with these filters take beside their paths.
 struct Maker<'a> {
     network: &'a Network,
     identities: &'a Identities,

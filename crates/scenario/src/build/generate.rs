@@ -1,4 +1,4 @@
-//! Networks and demands by the rules of the file.
+//! Networks and demands made by the rules of the file.
 
 use anabranch_core::generate::{
     self, DelayRule, HotSpots, LeafSpineParameters, LinkKind, LinkRule, Masses, TransitStubHosts, TransitStubLinks,
@@ -12,10 +12,10 @@ use anabranch_core::{Demands, Network};
 use crate::file::network::{Generator, TransitStub};
 use crate::file::words::Capacity;
 
-/// The network that `rule` makes.
+/// Makes a network by a rule.
 ///
 /// # Errors
-/// What is wrong with its parameters, and what would do.
+/// If a parameter is wrong: why, and what it may be.
 pub(super) fn generate(rule: &Generator, seed: u64) -> Result<Network, String> {
     let made = match rule {
         Generator::Dumbbell(d) => {
@@ -73,13 +73,13 @@ fn transit_stub(rule: &TransitStub) -> Result<TransitStubParameters, String> {
     Ok(parameters)
 }
 
-/// The rules that make demands from one rate and a seed.
+/// Rules that make demands from one rate and a seed.
 const RULES: [&str; 3] = ["gravity", "uniform", "hot-spots"];
 
-/// The demands that a rule such as `gravity:40 Gbit/s` makes.
+/// Makes demands by a rule such as `gravity:40 Gbit/s`.
 ///
 /// # Errors
-/// What is wrong with it, and what would do.
+/// If the rule is wrong: why, and what it may be.
 pub(super) fn demands(rule: &str, network: &Network, seed: u64) -> Result<Demands, String> {
     let (name, rate) = rule.split_once(':').unwrap_or((rule, ""));
     if !RULES.contains(&name) {

@@ -1,4 +1,4 @@
-//! What there is to know of each link besides the network: queues, faults, changes of capacity.
+//! The plans of links besides the network: queues, faults, changes of capacity.
 
 use std::ops::Range;
 
@@ -14,11 +14,11 @@ use crate::error::ScenarioError;
 use crate::file::link::LinkSettings;
 use crate::file::trace::TraceTable;
 
-/// Changes of capacity of all links together, so that a long trace for every link does not fill the memory.
+/// The most changes of capacity of all links together, so that long traces do not fill memory.
 pub(super) const MOST_CHANGES: usize = 100_000_000;
 
 impl Scenario {
-    /// For each link its plan.
+    /// Makes the plan of each link.
     pub(super) fn links(&self, network: &Network, read: Read<'_>) -> Result<Vec<LinkPlan>, ScenarioError> {
         let mut traces = self.traces(read);
         let duration = self.run().duration.0;
@@ -45,7 +45,7 @@ impl Scenario {
         Ok(plans)
     }
 
-    /// `[defaults.link]`, with what stands in the file of a trace.
+    /// The settings of `[defaults.link]`, with the content of its trace file.
     pub(super) fn link_defaults(&self, traces: &mut Traces<'_>) -> Result<LinkSettings, ScenarioError> {
         let none = LinkSettings::default();
         self.settled(self.file.defaults.link.as_ref().map_or(&none, Spanned::get_ref), traces)
@@ -55,7 +55,7 @@ impl Scenario {
         self.file.defaults.link.as_ref().map_or(0..0, Spanned::span)
     }
 
-    /// The same settings, with what stands in the file of a trace.
+    /// Adds the content of a trace file to settings.
     pub(super) fn settled(
         &self,
         settings: &LinkSettings,

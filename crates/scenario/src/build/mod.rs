@@ -1,4 +1,4 @@
-//! From the file as written to what is solved or run.
+//! The builder that turns a scenario file into a problem to solve or a plan to run.
 
 mod assistance;
 mod check;
@@ -36,21 +36,21 @@ use crate::values::check_bounds;
 
 pub use network::{NetworkFile, NetworkSource};
 
-/// Gives the text of a file that the scenario names, or says why not.
+/// A function that gives the text of a file named in the scenario, or says why it cannot.
 pub type Read<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// A scenario file that was read; files that it names are read by the caller.
+/// A scenario file that was read. The caller reads files that it names.
 pub struct Scenario {
     text: String,
     pub(crate) file: File,
-    /// What was set from outside, for messages.
+    /// Values that were set from outside, for messages.
     changed: String,
 }
 
 /// The most characters of a value that a message repeats.
 const MOST_REPEATED: usize = 80;
 
-/// The beginning of what may be long.
+/// The beginning of a text that may be long.
 fn excerpt(value: &str) -> String {
     match value.char_indices().nth(MOST_REPEATED) {
         Some((end, _)) => format!("{}...", &value[..end]),
@@ -73,7 +73,7 @@ impl Scenario {
     /// `2`, `true`, `5 ms`.
     ///
     /// # Errors
-    /// A path that leads nowhere, or as for [`Self::parse`].
+    /// A path that leads nowhere, or an error of [`Self::parse`].
     pub fn parse_with(text: &str, sets: &[(String, String)]) -> Result<Self, ScenarioError> {
         let values: Vec<String> = sets.iter().map(|(path, value)| format!("{path}={}", excerpt(value))).collect();
         let changed = if sets.is_empty() { String::new() } else { format!(" (with {})", values.join(", ")) };
@@ -101,12 +101,12 @@ impl Scenario {
         run.get_ref().mistake().map_or(Ok(()), |mistake| Err(self.error(run.span(), mistake)))
     }
 
-    /// For headings.
+    /// The title of the scenario, for headings.
     pub fn title(&self) -> &str {
         &self.file.title
     }
 
-    /// `[run]`, or what holds without it.
+    /// The table `[run]`, or its defaults.
     pub fn run(&self) -> RunTable {
         self.file.run()
     }
@@ -116,7 +116,7 @@ impl Scenario {
         self.named_demands().map(|file| file.get_ref().as_str())
     }
 
-    /// A mistake in the file of demands, told where its name stands.
+    /// Makes the error for a mistake in the file of demands; its place is that of the file's name.
     pub fn demands_file_error(&self, message: &str) -> ScenarioError {
         self.error(self.named_demands().map_or(0..0, Spanned::span), message)
     }
@@ -130,11 +130,11 @@ impl Scenario {
 
     /// All connections with their paths; a connection may have none.
     ///
-    /// `extra` are the connections of [`Self::demands_file`]. `progress` is told how many pairs of nodes a search for
-    /// paths has finished, and calls it off with false.
+    /// `extra` are the connections of [`Self::demands_file`]. `progress` receives the number of pairs of nodes that a
+    /// search for paths has finished, and cancels the search with false.
     ///
     /// # Errors
-    /// An unknown node, a repeated name, a number out of its range, a path that cannot be, or a search called off.
+    /// An unknown node, a repeated name, a number out of its range, an impossible path, or a cancelled search.
     pub fn connections(
         &self,
         network: &Network,
@@ -146,14 +146,14 @@ impl Scenario {
         Ok((wants.demands, paths))
     }
 
-    /// All that a run depends on: everything drawn, resolved and checked.
+    /// All inputs of a run: everything drawn, resolved and checked.
     ///
-    /// `extra` are the connections of [`Self::demands_file`], `read` gives the texts of traces; `progress` as for
-    /// [`Self::connections`].
+    /// `extra` are the connections of [`Self::demands_file`], `read` gives the texts of traces, and `progress` is that
+    /// of [`Self::connections`].
     ///
     /// # Errors
-    /// As for [`Self::connections`], and whatever can be solved but not run: a connection without a path, a path that
-    /// replies cannot come back on, and so on.
+    /// The errors of [`Self::connections`], and scenarios that can be solved but not run: a connection without a path,
+    /// a path without a way back for replies, and so on.
     pub fn plan(
         &self,
         network: Arc<Network>,

@@ -1,4 +1,4 @@
-//! The network: built from its tables, made by rule, or to be read from a file of its own.
+//! The network of a scenario: built from its tables, made by a rule, or read from a separate file.
 
 use std::collections::HashMap;
 
@@ -12,31 +12,31 @@ use crate::file::link::{LinkTable, NodeTable};
 use crate::file::network::NetworkTable;
 use crate::file::words::Capacity;
 
-/// Where the network of a scenario comes from.
+/// The origin of a scenario's network.
 #[derive(Clone, Debug)]
 pub enum NetworkSource {
-    /// The scenario file itself, by tables or by a rule.
+    /// The network of the scenario file itself, by tables or by a rule.
     Inline(Network),
-    /// Another file, to be read by the caller.
+    /// A separate file, which the caller reads.
     File(NetworkFile),
 }
 
-/// A network in a file of its own.
+/// A separate file with a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkFile {
-    /// Where it is, seen from the folder of the scenario file.
+    /// Path of the file, relative to the folder of the scenario file.
     pub file: String,
-    /// For links without a capacity.
+    /// Capacity of links without one.
     pub capacity: Option<Rate>,
-    /// For links without a delay: a time, or "coordinates" for the time that light takes in fibre.
+    /// Delay of links without one: a time, or "coordinates" for the time that light takes in fibre.
     pub delay: Option<String>,
 }
 
 impl Scenario {
-    /// The network, or where to read it.
+    /// Builds the network, or names the file to read it from.
     ///
     /// # Errors
-    /// A mistake in a node, a link or a rule, or none of them at all.
+    /// A mistake in a node, a link or a rule, or the lack of all of them.
     pub fn network(&self) -> Result<NetworkSource, ScenarioError> {
         let inline = self.file.link.first().map(Spanned::span).or(self.file.node.first().map(Spanned::span));
         match (&self.file.network, inline) {
@@ -53,7 +53,7 @@ impl Scenario {
         }
     }
 
-    /// A mistake in the file that `[network]` names, told where its name stands.
+    /// Makes the error for a mistake in the file that `[network]` names; its place is that of the file's name.
     pub fn network_file_error(&self, message: &str) -> ScenarioError {
         let file = self.file.network.as_ref().and_then(|network| network.get_ref().file.as_ref());
         self.error(file.map_or(0..0, Spanned::span), message)
@@ -105,7 +105,7 @@ impl Scenario {
         Ok(builder.build())
     }
 
-    /// Declares the one-way links that name each other to be each other's way back.
+    /// Joins one-way links, one of which names the other as its way back.
     fn join_twins(&self, builder: &mut NetworkBuilder, ids: &HashMap<&str, LinkId>) -> Result<(), ScenarioError> {
         let firsts = first_ids(&self.file.link);
         for (link, there) in self.file.link.iter().zip(firsts) {
@@ -123,7 +123,7 @@ impl Scenario {
     }
 }
 
-/// The id of the first link that each table makes.
+/// Id of the first link that each table makes.
 pub(super) fn first_ids(tables: &[Spanned<LinkTable>]) -> impl Iterator<Item = LinkId> {
     tables.iter().scan(0, |next, table| {
         let first = LinkId::new(*next);

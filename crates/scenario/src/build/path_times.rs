@@ -1,4 +1,4 @@
-//! Paths that may not be used as long as their connections are there.
+//! Paths with times, which may not be used for the whole lifetime of their connections.
 
 use std::ops::Range;
 
@@ -14,14 +14,14 @@ use crate::file::connection::PathTimes;
 /// A connection whose paths have times.
 pub(super) struct Timed {
     pub connection: ConnectionId,
-    /// For so many paths.
+    /// Number of paths with times.
     pub paths: usize,
-    /// Where they stand in the file.
+    /// Place of the times in the file.
     pub span: Range<usize>,
 }
 
 impl Scenario {
-    /// Each path has times where any path of its connection has.
+    /// Checks that each path has times where any path of its connection has.
     pub(super) fn check_path_times(&self, wants: &Connections, paths: &Paths) -> Result<(), ScenarioError> {
         for Timed { connection, paths: given, span } in &wants.timed {
             let count = paths.of(*connection).len();
@@ -39,14 +39,14 @@ impl Scenario {
     }
 }
 
-/// The paths of a connection that have times of their own.
+/// The paths of a connection that have times.
 pub(super) fn path_times(
     times: &[PathTimes],
     connection: &Connection,
     id: ConnectionId,
     protocol: &Protocol,
 ) -> Result<Vec<PathTime>, String> {
-    if !protocol.terms().keeps_windows() {
+    if !protocol.capabilities().keeps_windows() {
         return Err(format!(
             "{} sets rates, and paths have times of their own only under a protocol that keeps windows, such as LIA; \
              name another protocol, or leave `path_times` out",
@@ -60,7 +60,7 @@ pub(super) fn path_times(
     times.iter().enumerate().filter_map(|entry| of_path(entry).transpose()).collect()
 }
 
-/// From when on and until when a path may be used, if that is not as long as its connection is there.
+/// The times from and until which a path may be used, if they differ from those of its connection.
 fn path_time(times: &PathTimes, connection: &Connection) -> Result<Option<(Time, Option<Time>)>, String> {
     let time = |time: Time| Span(time.0);
     let start = times.start.map_or(connection.start, |start| Time(start.0.0));

@@ -1,4 +1,4 @@
-//! The paths of all connections: as given, or the shortest ones.
+//! The paths of all connections: given in the file, or the shortest ones.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use super::connections::{Connections, WantedPaths};
 use crate::error::ScenarioError;
 use crate::file::connection::PathChoice;
 
-/// Gives the links of a path from its names; the text says whose path it is.
+/// A function that gives the links of a path from its names; the text says in errors which path it is.
 type Resolve = fn(&Network, &[String], &str) -> Result<Vec<LinkId>, PathError>;
 
 impl Scenario {
-    /// The paths of all connections, in their order; some may have none.
+    /// Finds the paths of all connections in their order; some connections may have none.
     pub(super) fn paths(
         &self,
         network: &Network,
@@ -29,7 +29,7 @@ impl Scenario {
                 members.entry(count).or_default().push(c);
             }
         }
-        // For each number of paths what was found, and how far it was used.
+        // For each number of paths the paths that were found, and how many of them are used.
         let mut found: BTreeMap<usize, (Paths, usize)> = BTreeMap::new();
         for (count, members) in members {
             let of = |&c: &usize| wants.sources(c).into_iter().map(move |source| (source, connections[c].target));
@@ -53,7 +53,7 @@ impl Scenario {
         Ok(paths)
     }
 
-    /// The paths that a `[[connection]]` table gives.
+    /// Gives the paths of a `[[connection]]` table.
     fn given_paths(
         &self,
         table: usize,
@@ -84,7 +84,7 @@ impl Scenario {
     }
 }
 
-/// Which of its sources a path begins at; of a single one [`check_path`] says whether it does.
+/// The source at which a path begins, among several. For a single source [`check_path`] checks the beginning.
 fn beginning(network: &Network, path: &[LinkId], sources: &[NodeId]) -> Result<NodeId, String> {
     let name = |node: &NodeId| format!("`{}`", network.node(*node).name);
     match path.first().map(|&link| network.link(link).source) {

@@ -1,4 +1,4 @@
-//! Connections that send what comes over others.
+//! Connections that send data which arrive over other connections.
 
 use std::collections::HashMap;
 
@@ -12,18 +12,19 @@ use crate::error::ScenarioError;
 use crate::file::after::AfterChoice;
 use crate::file::relays::{MarkingChoice, MarkingNumber, MarkingWord};
 
-/// The ways through a chain that there may be, of one path of each loop.
+/// The most ways through a chain, with one path of each loop.
 const MOST_WAYS: usize = 1024;
 
 /// A connection with `after`.
 pub(super) struct After {
     pub connection: ConnectionId,
-    /// Among the `[[connection]]` tables.
+    /// Number of the connection's table among the `[[connection]]` tables.
     pub table: usize,
 }
 
 impl Scenario {
-    /// Who sends what comes over whom. Gives the connections after others what these send, too.
+    /// Builds the relays: which connections send the data of which others. It also sets the amounts of connections with
+    /// `after`.
     pub(super) fn relays(
         &self,
         network: &Network,
@@ -36,7 +37,7 @@ impl Scenario {
         let settings = self.file.relays.as_ref().map(|table| *table.get_ref()).unwrap_or_default();
         let names: HashMap<&str, usize> =
             wants.demands.connections().iter().enumerate().map(|(c, own)| (own.name.as_str(), c)).collect();
-        // For each connection the one that sends on what comes over it.
+        // For each connection the number of the relay that sends on its data.
         let mut next: Vec<Option<usize>> = vec![None; wants.transfers.len()];
         let mut relays = Vec::with_capacity(wants.after.len());
         for after in &wants.after {
@@ -77,7 +78,7 @@ impl Scenario {
         Ok(relays)
     }
 
-    /// Sets what connections after others send and when they stop, those before them first.
+    /// Sets amounts and stops of connections with `after`, with those before them first.
     fn in_order(
         &self,
         network: &Network,
@@ -114,13 +115,13 @@ impl Scenario {
     }
 }
 
-/// What a connection sends that sends what comes over others; `None` if there is no end to it.
+/// Amount of a connection that sends the data of others; `None` if it is endless.
 fn amount(wants: &Connections, relay: &Relay) -> Option<Bytes> {
     let mut amounts = relay.inputs.iter().map(|(id, _)| wants.transfers[id.index()].amount);
     amounts.try_fold(0_u64, |sum, amount| Some(sum.saturating_add(amount?.0))).map(Bytes)
 }
 
-/// When a connection stops that sends what comes over others: if it does not say, with the last of these.
+/// Stop of a connection that sends the data of others: its `stop`, or else the last stop of those connections.
 fn stop(wants: &Connections, connections: &[Connection], relay: &Relay) -> Result<Option<Time>, String> {
     let own = &connections[relay.connection.index()];
     let before = || relay.inputs.iter().map(|(id, _)| (&connections[id.index()], wants.transfers[id.index()].amount));
@@ -132,7 +133,7 @@ fn stop(wants: &Connections, connections: &[Connection], relay: &Relay) -> Resul
         return Err(format!("others before it stop at a time, and `{name}` when all is sent; give it a `stop`"));
     }
     if others.next().is_some() {
-        // There is one before it that never ends.
+        // A connection before it never ends.
         return Ok(None);
     }
     if latest <= own.start {
@@ -159,11 +160,11 @@ fn find(wants: &Connections, names: &HashMap<&str, usize>, choice: &AfterChoice,
     Ok(input)
 }
 
-/// Whether a connection can be one of a chain.
+/// Checks whether a connection can be part of a chain.
 fn check_loop(wants: &Connections, c: usize) -> Result<(), String> {
     let name = &wants.demands.connections()[c].name;
     let protocol = &wants.protocols[wants.transfers[c].protocol];
-    if !protocol.terms().keeps_windows() {
+    if !protocol.capabilities().keeps_windows() {
         return Err(format!(
             "`{name}` is under {}, which sets rates; loops of a chain keep windows: name another protocol, such as LGCC",
             protocol.title()
@@ -175,7 +176,8 @@ fn check_loop(wants: &Connections, c: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// The ways through each chain, one path of each loop; there may be so many that fair rates could not be found.
+/// Checks the number of ways through each chain, with one path of each loop: with too many, fair rates could not be
+/// found.
 fn check_ways(wants: &Connections, paths: &Paths, next: &[Option<usize>], c: usize) -> Result<(), String> {
     let loops = std::iter::successors(Some(c), |&c| next[c]);
     let ways = loops.map(|c| paths.of(ConnectionId::new(c)).len()).fold(1_usize, usize::saturating_mul);
@@ -189,9 +191,11 @@ fn check_ways(wants: &Connections, paths: &Paths, next: &[Option<usize>], c: usi
     Ok(())
 }
 
-/// Which packets of an input are marked. By default the mark of a packet is certain where as much waits as the next loop
-/// sends while the loop before learns of it: a round trip, and as long as its source remembers marks. With less, rates and
-/// what waits swing for ever.
+/// The marking of an input's packets.
+///
+/// By default every packet is marked where the backlog is what the next loop sends while the loop before learns of a
+/// mark: a round trip, and the time for which its source remembers marks. With less, rates and backlogs oscillate for
+/// ever.
 fn marking(choice: MarkingChoice, network: &Network, wants: &Connections, paths: &Paths, input: usize) -> Marking {
     match choice {
         MarkingChoice::Word(MarkingWord::Never) => Marking::Never,

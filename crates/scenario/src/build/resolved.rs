@@ -1,4 +1,4 @@
-//! The scenario with everything written out, so that it depends on no default and on no other file.
+//! The scenario with every value written out, so that it depends on no default and on no other file.
 
 use anabranch_core::quantity::{RateText, SpanText};
 use anabranch_core::{Connection, Demands, Network, Span};
@@ -18,11 +18,11 @@ use crate::file::traffic::TrafficTable;
 impl Scenario {
     /// The scenario as TOML with every default written out; reading it gives the same plan.
     ///
-    /// A network from a file, demands from a file and traces stand in it as tables; a rule stands as it is, with its
-    /// seed. The arguments are those of [`Self::plan`].
+    /// Networks, demands and traces from files become tables; a rule stays as it is, with its seed. The arguments are
+    /// those of [`Self::plan`].
     ///
     /// # Errors
-    /// As for [`Self::plan`], as far as connections and traces go.
+    /// The errors of [`Self::plan`] in connections and traces.
     pub fn resolved(
         &self,
         network: &Network,
@@ -57,7 +57,7 @@ impl Scenario {
         let defaults = self.link_defaults(traces)?;
         for table in file.link.iter_mut().map(Spanned::get_mut) {
             let own = self.settled(&table.settings(), traces)?;
-            // What may be long and holds by default stands there alone.
+            // A default that may be long is written once, in the defaults.
             table.capacity_changes.clone_from(&own.capacity_changes);
             table.trace.clone_from(&own.trace);
             let settings = filled(own.or(&defaults));
@@ -129,12 +129,12 @@ fn resolve_network(file: &mut File, network: &Network, seed: u64) {
     }
 }
 
-/// Written out, a value has no place yet.
+/// A value that is written out, which has no place in the file.
 fn unplaced<T>(value: T) -> Spanned<T> {
     Spanned::new(0..0, value)
 }
 
-/// Every link by itself, in the order of ids.
+/// A table for each link, in the order of ids.
 fn link_tables(network: &Network) -> Vec<Spanned<LinkTable>> {
     let name = |node| network.node(node).name.clone();
     let links = network.links().iter().map(|link| LinkTable {

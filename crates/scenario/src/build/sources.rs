@@ -1,4 +1,4 @@
-//! Where the data of connections come from: from one node that sends, or from several that are asked.
+//! The origin of a connection's data: one node that sends, or several nodes that answer requests.
 
 use anabranch_core::{ConnectionId, NodeId, Span, Time};
 use anabranch_plan::{Fetch, Server};
@@ -7,10 +7,10 @@ use anabranch_proto::Protocol;
 use crate::file::connection::ConnectionTable;
 use crate::file::sources::SourceChoice;
 
-/// The nodes that a `[[connection]]` table names as its sources, the first of them first.
+/// The nodes that a `[[connection]]` table names as its sources, in order.
 ///
 /// # Errors
-/// What is wrong, and what would do.
+/// If the names are wrong: why, and what they may be.
 pub(super) fn source_names(table: &ConnectionTable) -> Result<Vec<&str>, String> {
     match (&table.source, &table.sources) {
         (Some(source), None) => Ok(vec![source]),
@@ -23,10 +23,10 @@ pub(super) fn source_names(table: &ConnectionTable) -> Result<Vec<&str>, String>
     }
 }
 
-/// What the target of a connection asks of whom; `None` if its source sends unasked.
+/// The fetch of a connection, with its sources; `None` if its source sends without requests.
 ///
 /// # Errors
-/// What is wrong, and what would do.
+/// If the sources are wrong: why, and what they may be.
 pub(super) fn fetch(
     table: &ConnectionTable,
     connection: ConnectionId,
@@ -55,12 +55,12 @@ pub(super) fn fetch(
     Ok(Some(Fetch { connection, servers, set_up: Span(0) }))
 }
 
-/// Only windows can be kept by a target.
+/// Checks that a protocol suits a fetch: a target can keep windows only.
 ///
 /// # Errors
-/// Why not under this protocol, and what would do.
+/// If the protocol does not suit: why, and which does.
 pub(super) fn check_protocol(protocol: &Protocol) -> Result<(), String> {
-    if protocol.terms().keeps_windows() {
+    if protocol.capabilities().keeps_windows() {
         return Ok(());
     }
     Err(format!(
@@ -70,12 +70,12 @@ pub(super) fn check_protocol(protocol: &Protocol) -> Result<(), String> {
     ))
 }
 
-/// A protocol of one path asks one source.
+/// Checks that a connection under a protocol of one path has one source.
 ///
 /// # Errors
-/// Why so many sources cannot be asked over so many paths under this protocol, and what would do.
+/// If a protocol does not support this number of sources over this number of paths: why, and what it supports.
 pub(super) fn check_sources(protocol: &Protocol, sources: usize, paths: usize) -> Result<(), String> {
-    if sources < 2 || paths < 2 || protocol.terms().many_paths {
+    if sources < 2 || paths < 2 || protocol.capabilities().many_paths {
         return Ok(());
     }
     Err(format!(

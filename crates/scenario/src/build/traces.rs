@@ -1,4 +1,4 @@
-//! Traces of links: each file is read once, and stands in the settings of its links.
+//! Traces of links: each file is read once and becomes part of the settings of its links.
 
 use std::collections::HashMap;
 
@@ -21,14 +21,14 @@ pub(super) struct Traces<'a> {
 }
 
 impl Scenario {
-    /// No trace is read yet.
+    /// A cache in which no trace is read yet.
     pub(super) fn traces<'a>(&self, read: Read<'a>) -> Traces<'a> {
         Traces { read, duration: self.run().duration.0, known: HashMap::new() }
     }
 }
 
 impl Traces<'_> {
-    /// The same settings with what stands in the trace: changes of capacity, or opportunities and what is said of them.
+    /// The settings with the content of a trace: changes of capacity, or opportunities with their parameters.
     pub fn settled(&mut self, settings: &LinkSettings, table: &TraceTable) -> Result<LinkSettings, String> {
         match self.trace(table)? {
             Trace::Capacities(changes) => {
@@ -78,7 +78,7 @@ impl Traces<'_> {
         })
     }
 
-    /// The capacities of a trace as often as they are to be there.
+    /// The changes of capacity of a trace, repeated if the table says so.
     fn changes(&self, changes: Vec<CapacityChange>, table: &TraceTable) -> Result<Vec<CapacityChange>, String> {
         if table.opportunity.is_some() || table.bin.is_some() {
             return Err(
@@ -90,7 +90,7 @@ impl Traces<'_> {
     }
 }
 
-/// The same again and again from the time of the last line on, as long as a run takes.
+/// Repeats changes from the time of the last line on until the end of a run.
 fn repeated(changes: &[CapacityChange], duration: Span) -> Result<Vec<CapacityChange>, String> {
     let period = changes.last().map_or(0, |last| last.at.0.0);
     if period == 0 {
@@ -107,7 +107,7 @@ fn repeated(changes: &[CapacityChange], duration: Span) -> Result<Vec<CapacityCh
     for round in 0..rounds {
         for change in changes {
             let at = SpanText(Span(round * period + change.at.0.0));
-            // The first line takes the place of the last where both have the same time.
+            // The first line replaces the last where both have the same time.
             all.pop_if(|last| last.at == at);
             all.push(CapacityChange { at, ..*change });
         }

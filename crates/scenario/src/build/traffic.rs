@@ -1,6 +1,6 @@
 //! The random connections of a `[[traffic]]` table.
 //!
-//! Each kind of draw has a stream of its own for the group, so that other amounts leave the ends as they are, and the
+//! Each kind of draw has its own random stream in the group, so that other amounts leave the ends unchanged, and the
 //! connections of a larger group begin with those of a smaller one.
 
 use std::ops::Range;
@@ -19,11 +19,11 @@ use crate::file::distribution::exponential;
 use crate::file::traffic::{Arrivals, Departures, DrawnArrivals, Nodes, TrafficTable};
 use crate::file::words::MOST_DURATION;
 
-/// A `[[traffic]]` table, and what its draws depend on.
+/// A `[[traffic]]` table with the inputs of its draws.
 pub(super) struct Group<'a> {
     pub table: &'a TrafficTable,
     pub seed: u64,
-    /// Among the groups, from 0.
+    /// Number of the group, counted from 0.
     pub number: u32,
     pub defaults: &'a ConnectionValues,
 }
@@ -32,23 +32,23 @@ pub(super) struct Group<'a> {
 pub(super) struct Drawn {
     pub connection: Connection,
     pub amount: Option<Bytes>,
-    /// How many, from each source.
+    /// Number of paths from each source.
     pub paths: usize,
-    /// Whom its target asks, its source first; none if that sends unasked.
+    /// Nodes that the target sends requests to, the source first; empty if the source sends without requests.
     pub asked: Vec<NodeId>,
 }
 
-/// Why a group cannot be drawn, and where, if not in the whole table.
+/// The reason why a group cannot be drawn, and its place if that is not the whole table.
 pub(super) struct Misdrawn {
     pub span: Option<Range<usize>>,
     pub message: String,
 }
 
 impl Group<'_> {
-    /// The connections.
+    /// Draws the connections.
     ///
     /// # Errors
-    /// Nodes that do not exist, or that no path joins.
+    /// If nodes do not exist, or no path joins them.
     pub(super) fn draw(&self, network: &Network) -> Result<Vec<Drawn>, Misdrawn> {
         let table = self.table;
         let sources = members(network, table.sources.as_ref())?;
@@ -85,7 +85,7 @@ impl Group<'_> {
         Ok(drawn.zip(asked).map(|(drawn, asked)| Drawn { asked, ..drawn }).collect())
     }
 
-    /// Whom the target of each pair asks: its source, and others of `sources` that are different.
+    /// For each pair the nodes that its target sends requests to: its source, and other, different nodes of `sources`.
     fn asked(
         &self,
         network: &Network,
@@ -123,7 +123,7 @@ impl Group<'_> {
         stream(self.seed, purpose, self.number)
     }
 
-    /// When the connections begin; what would be later than the longest run is cut off there.
+    /// Draws the start times; later ones than the longest run are cut off there.
     fn starts(&self) -> Vec<Time> {
         let mut rng = self.stream(Purpose::TrafficArrivals);
         let mut last = self.table.start.0.0;
@@ -143,7 +143,7 @@ impl Group<'_> {
         (0..self.table.count).map(start).collect()
     }
 
-    /// Every connection can end after it begins.
+    /// Checks that every connection can end after it begins.
     fn check_departures(&self, starts: &[Time]) -> Result<(), Misdrawn> {
         let Some(departures) = &self.table.departures else { return Ok(()) };
         let error = |message| Err(Misdrawn { span: Some(departures.span()), message });
@@ -164,13 +164,13 @@ impl Group<'_> {
     }
 }
 
-/// When a connection ends that begins at `start`.
+/// Draws the end of a connection that begins at `start`.
 fn depart(departures: &Departures, start: Time, rng: &mut ChaCha8Rng) -> Time {
     let first = Time(departures.from.0.0).max(Time(start.0 + 1));
     Time(rng.random_range(first.0..=departures.end().0))
 }
 
-/// The nodes named, or all.
+/// The nodes that a table names, or all nodes.
 fn members(network: &Network, nodes: Option<&Spanned<Nodes>>) -> Result<Vec<NodeId>, Misdrawn> {
     let numbered = || network.nodes().iter().enumerate().map(|(n, node)| (NodeId::new(n), node.name.as_str()));
     let Some(nodes) = nodes else { return Ok(numbered().map(|(id, _)| id).collect()) };

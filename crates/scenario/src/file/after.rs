@@ -1,4 +1,4 @@
-//! `after` of a connection: those that end where it begins, and that it goes on from.
+//! The key `after` of a connection: the connections that end where it begins, and whose data it sends on.
 
 use schemars::JsonSchema;
 use serde::de::Deserializer;
@@ -6,29 +6,29 @@ use serde::{Deserialize, Serialize};
 
 use super::words::text_or_table;
 
-/// A connection that ends where this one begins, which sends on what comes over it.
+/// A connection that ends where this connection begins; its data are sent on.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum AfterChoice {
-    /// With the same weight as others.
+    /// A connection of equal weight.
     Equal(String),
-    /// With a weight.
+    /// A connection with a weight.
     Weighted(WeightedInput),
 }
 
-/// A connection that ends where another begins, and its weight there.
+/// A connection that ends where another begins, with its weight there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WeightedInput {
-    /// Which.
+    /// Name of the connection.
     pub connection: String,
-    /// Its part of the next loop, relative to the others; over 0.
+    /// Share of the next loop, relative to the other connections; over 0.
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub weight: f64,
 }
 
 impl AfterChoice {
-    /// Which connection.
+    /// Name of the connection.
     pub fn connection(&self) -> &str {
         match self {
             Self::Equal(name) => name,
@@ -36,7 +36,7 @@ impl AfterChoice {
         }
     }
 
-    /// Its weight.
+    /// Weight of the connection.
     pub fn weight(&self) -> f64 {
         match self {
             Self::Equal(_) => 1.0,

@@ -1,6 +1,6 @@
-//! Tables are read by their keys alone, at every depth.
+//! A reader that accepts tables by their keys alone, at every depth.
 //!
-//! Types that derive `Deserialize` also take a list of values in the order of their fields. Nobody sees in such a list
+//! Types that derive `Deserialize` also accept a list of values in the order of their fields. Such a list does not show
 //! which value is which, so the whole file is read through [`ByKey`], which refuses it.
 
 use std::fmt;
@@ -18,7 +18,7 @@ pub(super) fn from_toml<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, t
     T::deserialize(ByKey(toml::Deserializer::parse(text)?))
 }
 
-/// A deserializer, or what gives the parts of a table or a list, in which tables have keys.
+/// A deserializer, or an access to the parts of a table or list, that accepts tables by keys alone.
 struct ByKey<T>(T);
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for ByKey<D> {
@@ -40,7 +40,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for ByKey<D> {
         self.0.deserialize_map(Value { visitor, may_be_list: false })
     }
 
-    /// The name goes on to the reader of TOML, which knows `Spanned` by it.
+    /// Passes the name on to the TOML reader, which recognises `Spanned` by it.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -93,7 +93,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for ByKey<A> {
     }
 }
 
-/// Anything that TOML can hold, for `visitor`.
+/// A visitor for any TOML value.
 struct Value<V> {
     visitor: V,
     may_be_list: bool,
@@ -147,7 +147,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Value<V> {
     }
 }
 
-/// One of `names`: in quotes, or the only key of a table.
+/// A visitor for one of `names`: in quotes, or the only key of a table.
 struct Choice<V> {
     visitor: V,
     names: &'static [&'static str],

@@ -1,4 +1,4 @@
-//! Protocols and queue disciplines as the schema sees them: a name, or a table with parameters.
+//! Protocols and queue disciplines in the schema: a name, or a table with parameters.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! `[[connection]]`, `[defaults.connection]` and `[demands]`.
+//! `[[connection]]`, `[defaults.connection]` and `[demands]`: the connections of a scenario.
 
 use std::fmt;
 
@@ -20,74 +20,75 @@ use super::sources::SourceChoice;
 use super::words::{PACKETS, packet_size, whole_table};
 use super::{check_order, no_time, one};
 
-/// `[[connection]]`.
+/// `[[connection]]`: one connection.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionTable {
-    /// Unique; `source>target` if left out.
+    /// Unique name; `source>target` if left out.
     pub name: Option<String>,
-    /// Node where its traffic enters.
+    /// Node where the traffic of the connection enters the network.
     pub source: Option<String>,
-    /// Instead of `source`: nodes that have what the target wants, which asks them for it, packet by packet; only under a
+    /// Nodes from which the target fetches the data, by a request for each packet, instead of `source`; only under a
     /// protocol that keeps windows.
     #[schemars(with = "Option<Vec<SourceChoice>>")]
     pub sources: Option<Spanned<Vec<SourceChoice>>>,
-    /// Node where its traffic leaves.
+    /// Node where the traffic of the connection leaves the network.
     pub target: String,
-    /// The most it can use; no limit if left out.
+    /// Demand: the most that the connection can use; no limit if left out.
     pub demand: Option<RateText>,
-    /// Its claim relative to others.
+    /// Claim relative to other connections.
     #[serde(default = "one")]
     pub weight: f64,
-    /// The factor, over 0 and at most 1, that lowers its claim.
+    /// Factor over 0 and at most 1 that lowers the claim.
     #[serde(default = "one")]
     pub qos: f64,
-    /// When it begins.
+    /// Time at which the connection begins.
     #[serde(default = "no_time")]
     pub start: SpanText,
-    /// When it ends; it stays if left out.
+    /// Time at which the connection ends; it stays if left out.
     pub stop: Option<SpanText>,
-    /// Its paths by the nodes they visit, best first; or the number of shortest paths to use, from each of its sources.
+    /// Paths by the nodes they visit, best first; or the number of shortest paths to use, from each source.
     #[schemars(with = "Option<PathChoice>")]
     pub paths: Option<Spanned<PathChoice>>,
-    /// Its paths by the links they take, best first.
+    /// Paths by the links they take, best first.
     #[schemars(with = "Option<Vec<Vec<String>>>")]
     pub links: Option<Spanned<Vec<Vec<String>>>>,
-    /// Which protocol sets its rates.
+    /// Protocol that controls the connection.
     #[schemars(with = "Option<ProtocolChoice>")]
     pub protocol: Option<Protocol>,
-    /// Nodes on its way, in order, at each of which one loop of it ends and the next begins, each with a control of its own;
-    /// only under protocols that keep windows.
+    /// Nodes at each of which one loop of the connection ends and the next begins, in order; each loop has its own
+    /// control. Only under protocols that keep windows.
     #[schemars(with = "Option<Vec<String>>")]
     pub relays: Option<Spanned<Vec<String>>>,
     /// With `relays`: a protocol for each loop; that of the connection if left out.
     #[schemars(with = "Option<Vec<ProtocolChoice>>")]
     pub loops: Option<Vec<Protocol>>,
-    /// It sends what comes over these connections, which end where it begins, and stops with the last of them unless it has
-    /// a `stop`; only under protocols that keep windows.
+    /// Connections that end where this connection begins, which sends on their data. This connection stops with the
+    /// last of them unless it has a `stop`. Only under protocols that keep windows.
     #[schemars(with = "Option<Vec<AfterChoice>>")]
     pub after: Option<Spanned<Vec<AfterChoice>>>,
-    /// How much it sends before it ends.
+    /// Amount of data that the connection sends before it ends.
     pub amount: Option<Amount>,
-    /// The size of its data packets.
+    /// Size of data packets.
     #[serde(default, deserialize_with = "packet")]
     pub packet: Option<BytesText>,
-    /// The most it can use from some times on, after `demand`.
+    /// Changes of the demand after `demand`, with their times.
     #[serde(default, deserialize_with = "demand_changes")]
     #[schemars(with = "Option<Vec<DemandStep>>")]
     pub demand_changes: Option<Spanned<Vec<DemandStep>>>,
-    /// When each of its paths may be used, if not all the time; only under a protocol that keeps windows.
+    /// Times at which each path may be used, if not all the time; only under a protocol that keeps windows.
     #[schemars(with = "Option<Vec<PathTimes>>")]
     pub path_times: Option<Spanned<Vec<PathTimes>>>,
 }
 
-/// When a path of a connection may be used; `{}` for as long as the connection is there.
+/// Times at which a path of a connection may be used; `{}` for the lifetime of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathTimes {
-    /// From when on, by the clock of the run and no earlier than its connection; when that begins if left out.
+    /// Time of the run from which the path may be used, no earlier than the start of the connection; that start if left
+    /// out.
     pub start: Option<SpanText>,
-    /// Until when, no later than its connection; when that ends if left out.
+    /// Time of the run until which the path may be used, no later than the end of the connection; that end if left out.
     pub stop: Option<SpanText>,
 }
 
@@ -95,7 +96,7 @@ pub struct PathTimes {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DemandStep {
-    /// From when on.
+    /// Time of the change.
     pub at: SpanText,
     /// The most that the connection can use from then on, 1 bit/s to 1e15 bit/s.
     #[serde(deserialize_with = "later_demand")]
@@ -103,43 +104,43 @@ pub struct DemandStep {
 }
 
 impl DemandStep {
-    /// From when on.
+    /// Time of the change.
     pub fn time(&self) -> Time {
         Time(self.at.0.0)
     }
 }
 
-/// `[defaults.connection]`: for every connection that does not say otherwise itself.
+/// `[defaults.connection]`: values for every connection without its own.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionDefaults {
-    /// Which protocol sets their rates; d-SLEN if left out.
+    /// Protocol of the connections; d-SLEN if left out.
     #[schemars(with = "Option<ProtocolChoice>")]
     pub protocol: Option<Protocol>,
-    /// How much each sends before it ends; no limit if left out.
+    /// Amount of data that each connection sends before it ends; no limit if left out.
     pub amount: Option<Amount>,
-    /// The size of their data packets; 1000 B if left out.
+    /// Size of data packets; 1000 B if left out.
     #[serde(default, deserialize_with = "packet")]
     pub packet: Option<BytesText>,
-    /// The number of shortest paths of each; if left out, 4, or 1 under a protocol that serves one path.
+    /// Number of shortest paths of each connection; if left out, 4, or 1 under a protocol that serves one path.
     pub paths: Option<PathCount>,
 }
 
-/// What holds for a connection that says nothing.
+/// The values of a connection that sets none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConnectionValues {
-    /// Which protocol sets its rates.
+    /// Protocol of the connection.
     pub protocol: Protocol,
-    /// How much it sends before it ends.
+    /// Amount of data that the connection sends before it ends.
     pub amount: Amount,
-    /// The size of its data packets.
+    /// Size of data packets.
     pub packet: BytesText,
-    /// The number of its shortest paths, if one is written.
+    /// Number of shortest paths, if the file has one.
     pub paths: Option<PathCount>,
 }
 
 impl ConnectionDefaults {
-    /// Each value, whether it is written or not.
+    /// Gives each value, written or default.
     pub fn values(&self) -> ConnectionValues {
         ConnectionValues {
             protocol: self.protocol.clone().unwrap_or_default(),
@@ -151,10 +152,10 @@ impl ConnectionDefaults {
 }
 
 impl ConnectionValues {
-    /// The number of shortest paths of a connection under `protocol`: as it is written, or else as many as it serves, up
-    /// to 4.
+    /// Number of shortest paths of a connection under `protocol`: the written number, or else as many as the protocol
+    /// serves, up to 4.
     pub fn paths_under(&self, protocol: &Protocol) -> PathCount {
-        let unwritten = if protocol.terms().many_paths { 4 } else { 1 };
+        let unwritten = if protocol.capabilities().many_paths { 4 } else { 1 };
         self.paths.unwrap_or(PathCount::Exactly(unwritten))
     }
 }
@@ -171,30 +172,30 @@ impl From<ConnectionValues> for ConnectionDefaults {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DemandsTable {
-    /// A file of demands, seen from the folder of the scenario file.
+    /// A file of demands, relative to the folder of the scenario file.
     File(#[schemars(with = "String")] Spanned<String>),
     /// A rule with its rate, such as `gravity:40 Gbit/s`.
     Rule(String),
 }
 
-/// So many shortest loopless paths by hops.
+/// A number of shortest loopless paths by hops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum PathCount {
-    /// Always so many, 1 to 65,536.
+    /// A fixed number, 1 to 65,536.
     Exactly(#[schemars(range(min = 1, max = 65_536))] usize),
-    /// Drawn for each connection.
+    /// A number drawn for each connection.
     Between(PathRange),
 }
 
-/// Numbers of paths, all alike.
+/// A range of numbers of paths, all with the same probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathRange {
-    /// 1 or more.
+    /// Least number, 1 or more.
     #[schemars(range(min = 1, max = 65_536))]
     pub least: usize,
-    /// `least` or more, up to 65,536.
+    /// Greatest number, `least` or more, up to 65,536.
     #[schemars(range(min = 1, max = 65_536))]
     pub most: usize,
 }
@@ -203,7 +204,7 @@ pub struct PathRange {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum PathChoice {
-    /// So many shortest ones.
+    /// A number of shortest paths.
     Shortest(PathCount),
     /// The nodes of each path.
     Nodes(Vec<Vec<String>>),

@@ -14,25 +14,25 @@ use super::words::{MOST_DURATION, Unlimited, from_text, text_or_table};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Distribution<T> {
-    /// Always this.
+    /// A fixed value.
     Fixed(T),
-    /// Drawn.
+    /// A value drawn anew each time.
     Drawn(Drawn<T>),
 }
 
-/// How a size or a time is drawn.
+/// The distribution of a size or a time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", bound(deserialize = "T: Drawable + Deserialize<'de>"))]
 pub enum Drawn<T> {
-    /// From the first to the second, all alike.
+    /// Uniform between the first value and the second.
     #[serde(deserialize_with = "ordered")]
     Uniform([T; 2]),
-    /// With this mean, without memory.
+    /// Exponential with this mean.
     #[serde(deserialize_with = "positive")]
     Exponential(T),
-    /// With a heavy tail.
+    /// Pareto, with a heavy tail.
     Pareto(Pareto<T>),
-    /// Its logarithm has the normal distribution.
+    /// Log-normal: the logarithm has the normal distribution.
     Lognormal(Lognormal<T>),
 }
 
@@ -40,10 +40,10 @@ pub enum Drawn<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, bound(deserialize = "T: Drawable + Deserialize<'de>"))]
 pub struct Pareto<T> {
-    /// What it comes to on average.
+    /// Mean of the distribution.
     #[serde(deserialize_with = "positive")]
     pub mean: T,
-    /// The tail falls with this power of the value; over 1 and at most 1000.
+    /// Exponent of the tail: it falls with this power of the value; over 1 and at most 1000.
     #[serde(deserialize_with = "shape")]
     #[schemars(range(max = 1000), extend("exclusiveMinimum" = 1))]
     pub shape: f64,
@@ -53,21 +53,21 @@ pub struct Pareto<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, bound(deserialize = "T: Drawable + Deserialize<'de>"))]
 pub struct Lognormal<T> {
-    /// What it comes to on average.
+    /// Mean of the distribution.
     #[serde(deserialize_with = "positive")]
     pub mean: T,
-    /// The standard deviation of the logarithm, 0 to 10.
+    /// Standard deviation of the logarithm, 0 to 10.
     #[serde(deserialize_with = "sigma")]
     #[schemars(range(min = 0, max = 10))]
     pub sigma: f64,
 }
 
-/// What can be drawn: a whole number of bytes or picoseconds, 1 or more.
+/// A quantity that can be drawn: a whole number of bytes or picoseconds, 1 or more.
 pub trait Drawable: Copy {
     /// The most that a draw gives.
     const MOST: u64;
 
-    /// In bytes or picoseconds.
+    /// The value as a number of bytes or picoseconds.
     fn number(self) -> u64;
 }
 
@@ -80,7 +80,7 @@ impl Drawable for BytesText {
 }
 
 impl Drawable for SpanText {
-    // 4800 h.
+    // The longest run, 4800 h.
     const MOST: u64 = MOST_DURATION.0;
 
     fn number(self) -> u64 {
@@ -89,7 +89,8 @@ impl Drawable for SpanText {
 }
 
 impl<T: Drawable> Distribution<T> {
-    /// A whole number of bytes or picoseconds, from 1 to the most there may be; `rng` is left alone if it is fixed.
+    /// Draws a whole number of bytes or picoseconds, from 1 to the greatest permitted; a fixed value does not use
+    /// `rng`.
     fn draw_number(&self, rng: &mut impl Rng) -> u64 {
         let drawn = match self {
             Self::Fixed(value) => return value.number(),
@@ -110,20 +111,20 @@ impl<T: Drawable> Distribution<T> {
     }
 }
 
-/// With mean 1.
+/// Draws from the exponential distribution with mean 1.
 pub(crate) fn exponential(rng: &mut impl Rng) -> f64 {
     Exp1.sample(rng)
 }
 
 impl Distribution<BytesText> {
-    /// A size of 1 byte to 2^53.
+    /// Draws a size of 1 byte to 2^53.
     pub fn draw(&self, rng: &mut impl Rng) -> Bytes {
         Bytes(self.draw_number(rng))
     }
 }
 
 impl Distribution<SpanText> {
-    /// A time of 1 ps to 4800 h.
+    /// Draws a time of 1 ps to 4800 h.
     pub fn draw(&self, rng: &mut impl Rng) -> Span {
         Span(self.draw_number(rng))
     }
@@ -142,13 +143,13 @@ impl<'de, T: Drawable + DeserializeOwned> Deserialize<'de> for Distribution<T> {
     }
 }
 
-/// How much a connection sends: `"unlimited"`, a size, or a size drawn for each.
+/// The amount of data that a connection sends: `"unlimited"`, a size, or a size drawn for each connection.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Amount {
-    /// As long as it stays.
+    /// Data as long as the connection lasts.
     Unlimited(Unlimited),
-    /// So much.
+    /// This amount.
     Limited(Distribution<BytesText>),
 }
 
@@ -159,7 +160,7 @@ impl Default for Amount {
 }
 
 impl Amount {
-    /// How much, if there is a limit.
+    /// Draws the amount; `None` if there is no limit.
     pub fn draw(&self, rng: &mut impl Rng) -> Option<Bytes> {
         match self {
             Self::Unlimited(_) => None,
@@ -196,7 +197,7 @@ fn not_positive(text: &str) -> String {
     format!("`{text}` cannot be; it must be over 0, and at most 2^53 bytes or 4800 h")
 }
 
-/// A time that is over 0 and at most 4800 h.
+/// Reads a time that is over 0 and at most 4800 h.
 pub(super) fn within_span<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Error> {
     positive(deserializer)
 }

@@ -1,4 +1,4 @@
-//! `[filters]`: nodes forward data by filters in packets.
+//! `[filters]`: nodes that forward data by filters in packets.
 
 use std::fmt;
 
@@ -7,41 +7,44 @@ use schemars::JsonSchema;
 use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize};
 
-/// `[filters]`: each data packet carries the identities of the links of its path, put together, and a node passes it on
-/// over every link whose identity is among them; so it may go astray over links beside its path [jokela2009].
+/// `[filters]`: each data packet carries a filter, which combines the identities of the links of its path. A node
+/// forwards the packet over every link whose identity is in the filter, so copies may stray to links beside the path
+/// [jokela2009].
+/// [jokela2009].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FiltersTable {
     /// Bits of filters and of identities, 8 to 256.
     #[schemars(range(min = 8, max = 256))]
     pub bits: u32,
-    /// How many bits of an identity are one, or `"growing"`.
+    /// Bits of an identity that are one, or `"growing"`.
     pub ones: OnesChoice,
-    /// Identities of each link to choose from, 1 to 255: a filter is of those by which the fewest packets go astray.
+    /// Number of identities of each link, 1 to 255; a filter is made of those for which the fewest packets stray.
     #[schemars(range(min = 1, max = 255))]
     pub tables: u32,
-    /// The greatest part of ones in a filter that nodes forward, over 0 and at most 1.
+    /// Greatest share of ones in a filter that nodes forward, over 0 and at most 1.
     pub most_fill: f64,
-    /// What identities are drawn by; the seed of the run if left out.
+    /// Seed of the identities; the seed of the run if left out.
     #[serde(deserialize_with = "seed")]
     #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     pub seed: Option<u64>,
 }
 
-/// How many bits of an identity are one.
+/// The number of bits of an identity that are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum OnesChoice {
-    /// So many in each.
+    /// This number in each identity.
     Each(u32),
-    /// One for each of the first `bits` links of the network, each another; two for the next ones, and so on.
+    /// One bit for each of the first `bits` links of the network, all different; two bits for the next links, and so
+    /// on.
     Growing(Growing),
 }
 
 /// The word `"growing"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Growing {
-    /// More for later links.
+    /// More bits for later links.
     #[serde(rename = "growing")]
     Growing,
 }
@@ -58,7 +61,7 @@ impl Default for FiltersTable {
 }
 
 impl FiltersTable {
-    /// As identities are drawn by them, in a run with this seed; whether they can be is checked there.
+    /// The parameters for drawing identities in a run with this seed; the draw checks whether they are possible.
     pub fn parameters(&self, run_seed: u64) -> IdentityParameters {
         let ones = match self.ones {
             OnesChoice::Each(ones) => Ones::Each(ones),

@@ -1,4 +1,4 @@
-//! `[[node]]`, `[[link]]` and `[defaults.link]`.
+//! `[[node]]`, `[[link]]` and `[defaults.link]`: nodes and links with their settings.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,83 +18,85 @@ use super::trace::TraceChoice;
 use super::words::{Capacity, from_text, text};
 use super::{check_order, no_time, yes};
 
-/// `[[node]]`.
+/// `[[node]]`: a node with its position.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeTable {
-    /// Unique.
+    /// Unique name.
     pub name: String,
-    /// In degrees, east positive.
+    /// Longitude in degrees, east positive.
     pub longitude: Option<f64>,
-    /// In degrees, north positive.
+    /// Latitude in degrees, north positive.
     pub latitude: Option<f64>,
 }
 
-/// `[[link]]`.
+/// `[[link]]`: a link, one-way or with its way back.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkTable {
-    /// Unique; made of its ends if left out. The way back of a named two-way link has a `~` behind the name.
+    /// Unique name; made of its ends if left out. The way back of a named two-way link has a `~` after the name.
     pub name: Option<String>,
-    /// Node where it begins.
+    /// Node where the link begins.
     pub source: String,
-    /// Node where it ends.
+    /// Node where the link ends.
     pub target: String,
-    /// What it can carry.
+    /// Capacity: the rate that the link can carry.
     pub capacity: Capacity,
     /// Propagation delay.
     #[serde(default = "no_time")]
     pub delay: SpanText,
-    /// Whether there is a way back, alike.
+    /// Whether there is a way back with equal settings.
     #[serde(default = "yes")]
     pub two_way: bool,
-    /// The name of the one-way link that is the way back of this one-way link; either may name the other.
+    /// Name of the one-way link that is the way back of this one-way link; either may name the other.
     #[schemars(with = "Option<String>")]
     pub twin: Option<Spanned<String>>,
-    /// The most that may wait in each direction, the packet in transmission included.
+    /// The most that may wait in each direction, including the packet in transmission.
     pub queue: Option<QueueLimit>,
-    /// What waits in which order, and what is dropped or marked; first in, first out if left out.
+    /// Queue discipline: the order of waiting packets, and which are dropped or marked; first in, first out if left
+    /// out.
     #[schemars(with = "Option<DisciplineChoice>")]
     pub discipline: Option<Discipline>,
-    /// What may happen to data packets.
+    /// Faults of data packets, with their probabilities.
     #[serde(default, deserialize_with = "faults")]
     pub faults: Option<FaultTable>,
-    /// What may happen to control packets.
+    /// Faults of control packets, with their probabilities.
     #[serde(default, deserialize_with = "faults")]
     pub control_faults: Option<FaultTable>,
-    /// Capacities from some times on.
+    /// Changes of the capacity, with their times.
     #[serde(default, deserialize_with = "changes")]
     pub capacity_changes: Option<Vec<CapacityChange>>,
-    /// Instead, a file of capacities from some times on, or of opportunities to send.
+    /// File of capacities with their times, or of opportunities to send; instead of `capacity_changes`.
     #[schemars(with = "Option<TraceChoice>")]
     pub trace: Option<Spanned<TraceChoice>>,
 }
 
-/// `[defaults.link]`: for every link that does not say otherwise itself.
+/// `[defaults.link]`: values for every link without its own.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkSettings {
-    /// The most that may wait, the packet in transmission included.
+    /// The most that may wait, including the packet in transmission.
     pub queue: Option<QueueLimit>,
-    /// What waits in which order, and what is dropped or marked; first in, first out if left out.
+    /// Queue discipline: the order of waiting packets, and which are dropped or marked; first in, first out if left
+    /// out.
     #[schemars(with = "Option<DisciplineChoice>")]
     pub discipline: Option<Discipline>,
-    /// What may happen to data packets.
+    /// Faults of data packets, with their probabilities.
     #[serde(default, deserialize_with = "faults")]
     pub faults: Option<FaultTable>,
-    /// What may happen to control packets.
+    /// Faults of control packets, with their probabilities.
     #[serde(default, deserialize_with = "faults")]
     pub control_faults: Option<FaultTable>,
-    /// Capacities from some times on.
+    /// Changes of the capacity, with their times.
     #[serde(default, deserialize_with = "changes")]
     pub capacity_changes: Option<Vec<CapacityChange>>,
-    /// Instead, a file of capacities from some times on, or of opportunities to send.
+    /// File of capacities with their times, or of opportunities to send; instead of `capacity_changes`.
     #[schemars(with = "Option<TraceChoice>")]
     pub trace: Option<Spanned<TraceChoice>>,
 }
 
 impl LinkTable {
-    /// What it says that `[defaults.link]` may say too.
+    /// The settings of this table that `[defaults.link]` may have too.
     pub fn settings(&self) -> LinkSettings {
         LinkSettings {
             queue: self.queue,
@@ -108,7 +110,7 @@ impl LinkTable {
 }
 
 impl LinkSettings {
-    /// The same, with `defaults` for what it does not say.
+    /// The settings, with `defaults` for those that are missing.
     #[must_use]
     pub fn or(self, defaults: &Self) -> Self {
         let has_changes = self.capacity_changes.is_some() || self.trace.is_some();
@@ -130,14 +132,14 @@ pub enum QueueLimit {
     /// No limit.
     #[default]
     Unlimited,
-    /// So many packets, 1 or more.
+    /// A number of packets, 1 or more.
     Packets(u32),
-    /// So many bytes, 1 or more.
+    /// A number of bytes, 1 or more.
     Bytes(BytesText),
 }
 
 impl QueueLimit {
-    /// As the simulator takes it.
+    /// The limit as the simulator takes it.
     pub fn limit(self) -> Limit {
         match self {
             Self::Unlimited => Limit::default(),
@@ -205,23 +207,23 @@ impl JsonSchema for QueueLimit {
     }
 }
 
-/// What may happen to a packet on a link, each with its probability.
+/// Faults of packets on a link, each with its probability.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FaultTable {
-    /// It does not arrive; 0 or more, below 1.
+    /// Probability that a packet is lost; 0 or more, below 1.
     #[serde(deserialize_with = "below_one")]
     #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
     pub loss: f64,
-    /// It arrives twice; 0 to 1.
+    /// Probability that a packet arrives twice; 0 to 1.
     #[serde(deserialize_with = "probability")]
     #[schemars(range(min = 0, max = 1))]
     pub duplicate: f64,
-    /// It arrives late, so that others overtake it; 0 to 1.
+    /// Probability that a packet arrives late, so that others overtake it; 0 to 1.
     #[serde(deserialize_with = "probability")]
     #[schemars(range(min = 0, max = 1))]
     pub reorder: f64,
-    /// By how much at most.
+    /// The longest delay of a late packet.
     pub late: SpanText,
 }
 
@@ -232,7 +234,7 @@ impl Default for FaultTable {
 }
 
 impl FaultTable {
-    /// As the simulator takes it.
+    /// The faults as the simulator takes them.
     pub fn faults(&self) -> Faults {
         let Self { loss, duplicate, reorder, late } = *self;
         Faults { loss, duplicate, reorder, late: late.0 }
@@ -243,14 +245,14 @@ impl FaultTable {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CapacityChange {
-    /// From when on.
+    /// Time of the change.
     pub at: SpanText,
-    /// What the link can carry from then on.
+    /// Capacity of the link from then on.
     pub capacity: Capacity,
 }
 
 impl CapacityChange {
-    /// From when on.
+    /// Time of the change.
     pub fn time(&self) -> Time {
         Time(self.at.0.0)
     }

@@ -1,7 +1,7 @@
-//! The file as it is written: one type for each table, one field for each key.
+//! The scenario file as it is written: one type for each table, one field for each key.
 //!
-//! What a value may be is checked as it is read, so that the mistake has its place; what two values may be together,
-//! where the network and the connections are built.
+//! A single value is checked as it is read, so that a mistake has its place. Combinations of values are checked where
+//! the network and the connections are built.
 
 pub mod after;
 pub mod assistance;
@@ -36,47 +36,48 @@ use relays::RelaysTable;
 use run::RunTable;
 use traffic::TrafficTable;
 
-/// The greatest count that a file may ask for.
+/// The greatest count that a file may contain.
 const MOST_COUNT: usize = 10_000_000;
 
-/// A whole scenario file.
+/// A scenario file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "anabranch scenario")]
 pub struct File {
-    /// For headings.
+    /// Title for headings.
     #[serde(default)]
     pub title: String,
-    /// A network in a file of its own or made by a rule, instead of `node` and `link` tables.
+    /// A network in a separate file or made by a rule, instead of `node` and `link` tables.
     #[schemars(with = "Option<NetworkTable>")]
     pub network: Option<Spanned<NetworkTable>>,
-    /// How long, what is simulated, and what is recorded.
+    /// Duration of the run, what is simulated, and what is recorded.
     #[schemars(with = "Option<RunTable>")]
     pub run: Option<Spanned<RunTable>>,
-    /// What holds where nothing else is said.
+    /// Default values for links and connections.
     #[serde(default)]
     pub defaults: Defaults,
-    /// What the network tells those that send.
+    /// Information that the network gives senders.
     #[schemars(with = "Option<AssistanceTable>")]
     pub assistance: Option<Spanned<AssistanceTable>>,
-    /// What holds at relays.
+    /// Settings of relays.
     #[schemars(with = "Option<RelaysTable>")]
     pub relays: Option<Spanned<RelaysTable>>,
-    /// Nodes forward data by filters in packets, so that some go astray; if left out, packets follow their paths.
+    /// Filters in packets, by which nodes forward data and some packets stray; without this table, packets follow their
+    /// paths.
     #[schemars(with = "Option<FiltersTable>")]
     pub filters: Option<Spanned<FiltersTable>>,
     /// Connections from a file or by a rule, before all others.
     #[schemars(with = "Option<DemandsTable>")]
     pub demands: Option<Spanned<DemandsTable>>,
-    /// Nodes with a position, or without links; others are made as links name them.
+    /// Nodes with a position, or without links; links create all other nodes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<NodeTable>")]
     pub node: Vec<Spanned<NodeTable>>,
-    /// Links.
+    /// Links of the network.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<LinkTable>")]
     pub link: Vec<Spanned<LinkTable>>,
-    /// Connections.
+    /// Connections, one table each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<ConnectionTable>")]
     pub connection: Vec<Spanned<ConnectionTable>>,
@@ -86,14 +87,14 @@ pub struct File {
     pub traffic: Vec<Spanned<TrafficTable>>,
 }
 
-/// `[defaults]`.
+/// `[defaults]`: default values.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Defaults {
-    /// For every link that does not say otherwise itself.
+    /// Values for every link without its own.
     #[schemars(with = "Option<LinkSettings>")]
     pub link: Option<Spanned<LinkSettings>>,
-    /// For every connection that does not say otherwise itself.
+    /// Values for every connection without its own.
     pub connection: ConnectionDefaults,
 }
 
@@ -121,7 +122,7 @@ fn one() -> f64 {
     1.0
 }
 
-/// Times of changes, each later than the last.
+/// Checks that each time of a change is later than the last.
 fn check_order<E: Error>(times: impl IntoIterator<Item = Span>) -> Result<(), E> {
     let mut last = None;
     for time in times {
@@ -135,7 +136,7 @@ fn check_order<E: Error>(times: impl IntoIterator<Item = Span>) -> Result<(), E>
     Ok(())
 }
 
-/// A number of things that fits into the memory.
+/// Reads a number of things that fits into memory.
 fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
     let count = i64::deserialize(deserializer)?;
     let fits = usize::try_from(count).ok().filter(|&n| n <= MOST_COUNT);

@@ -1,4 +1,4 @@
-//! `[network]`: a network in a file of its own, or made by a rule.
+//! `[network]`: a network in a separate file, or made by a rule.
 
 use anabranch_core::generate::{LinkRule, TransitStubHosts, TransitStubLinks};
 use anabranch_core::quantity::SpanText;
@@ -11,21 +11,21 @@ use toml::Spanned;
 use super::count;
 use super::words::Capacity;
 
-/// `[network]`.
+/// `[network]`: where the network comes from, instead of `[[node]]` and `[[link]]` tables.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NetworkTable {
-    /// Where it is, seen from the folder of the scenario file.
+    /// File of the network, relative to the folder of the scenario file.
     #[schemars(with = "Option<String>")]
     pub file: Option<Spanned<String>>,
-    /// With a file: for links without a capacity.
+    /// With a file: capacity of links without one.
     pub capacity: Option<Capacity>,
-    /// With a file: for links without a delay: a time, or "coordinates" for the time that light takes in fibre.
+    /// With a file: delay of links without one: a time, or "coordinates" for the time that light takes in fibre.
     pub delay: Option<String>,
-    /// The rule that makes it, instead of a file.
+    /// The rule that makes the network, instead of a file.
     #[schemars(with = "Option<Generator>")]
     pub generate: Option<Spanned<Generator>>,
-    /// With a rule: for everything that it draws; the seed of the run if left out.
+    /// With a rule: seed of everything that it draws; the seed of the run if left out.
     #[serde(default, deserialize_with = "seed")]
     #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     pub seed: Option<u64>,
@@ -37,7 +37,7 @@ pub struct NetworkTable {
 pub enum Generator {
     /// Pairs of hosts that share one bottleneck.
     Dumbbell(Dumbbell),
-    /// Bottlenecks in a row, each with pairs of hosts of its own.
+    /// Bottlenecks in a row, each with its own pairs of hosts.
     ParkingLot(ParkingLot),
     /// Nodes in a ring.
     Ring(Ring),
@@ -47,11 +47,11 @@ pub enum Generator {
     FatTree(FatTree),
     /// Switches in two layers.
     LeafSpine(LeafSpine),
-    /// Nodes on a square, near ones more likely joined.
+    /// Nodes on a square, where links between near nodes are more likely.
     Waxman(Waxman),
     /// A random graph in which all nodes have the same degree.
     RandomRegular(RandomRegular),
-    /// Domains as in the Internet.
+    /// Transit and stub domains as in the Internet.
     TransitStub(TransitStub),
 }
 
@@ -59,7 +59,7 @@ pub enum Generator {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dumbbell {
-    /// Senders, and as many receivers.
+    /// Number of senders, and of receivers.
     #[serde(deserialize_with = "count")]
     pub pairs: usize,
     /// Capacity of the links of hosts.
@@ -76,14 +76,14 @@ pub struct Dumbbell {
     pub bottleneck_delay: SpanText,
 }
 
-/// Bottlenecks in a row, each with pairs of hosts of its own.
+/// Bottlenecks in a row, each with its own pairs of hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParkingLot {
-    /// Bottlenecks.
+    /// Number of bottlenecks.
     #[serde(deserialize_with = "count")]
     pub hops: usize,
-    /// Pairs of hosts at each, besides the pair that crosses all.
+    /// Number of pairs of hosts at each bottleneck, besides the pair that crosses all.
     #[serde(default = "number::<1>", deserialize_with = "count")]
     pub cross_pairs: usize,
     /// Capacity of the links of hosts.
@@ -104,13 +104,13 @@ pub struct ParkingLot {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ring {
-    /// 3 or more.
+    /// Number of nodes, 3 or more.
     #[serde(deserialize_with = "count")]
     pub nodes: usize,
-    /// Of each link.
+    /// Capacity of each link.
     #[serde(default = "mbit::<10_000>")]
     pub capacity: Capacity,
-    /// Of each link.
+    /// Delay of each link.
     #[serde(default = "micros::<1000>")]
     pub delay: SpanText,
 }
@@ -119,19 +119,19 @@ pub struct Ring {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
-    /// Nodes down.
+    /// Number of rows.
     #[serde(deserialize_with = "count")]
     pub rows: usize,
-    /// Nodes across.
+    /// Number of columns.
     #[serde(deserialize_with = "count")]
     pub columns: usize,
     /// Whether the last row and column are joined to the first.
     #[serde(default)]
     pub wrapped: bool,
-    /// Of each link.
+    /// Capacity of each link.
     #[serde(default = "mbit::<10_000>")]
     pub capacity: Capacity,
-    /// Of each link.
+    /// Delay of each link.
     #[serde(default = "micros::<1000>")]
     pub delay: SpanText,
 }
@@ -140,19 +140,19 @@ pub struct Grid {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FatTree {
-    /// Ports of a switch; even.
+    /// Number of ports of a switch; even.
     #[serde(deserialize_with = "count")]
     pub k: usize,
     /// Whether the edge switches have hosts, k^3/4 in all.
     #[serde(default = "super::yes")]
     pub hosts: bool,
-    /// Of each link.
+    /// Capacity of each link.
     #[serde(default = "mbit::<10_000>")]
     pub capacity: Capacity,
-    /// Of links between switches.
+    /// Delay of links between switches.
     #[serde(default = "micros::<10>")]
     pub delay: SpanText,
-    /// Of links to hosts.
+    /// Delay of links to hosts.
     #[serde(default = "micros::<1>")]
     pub host_delay: SpanText,
 }
@@ -161,13 +161,13 @@ pub struct FatTree {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LeafSpine {
-    /// Switches that carry hosts.
+    /// Number of leaf switches, which carry hosts.
     #[serde(deserialize_with = "count")]
     pub leaves: usize,
-    /// Switches that join the leaves.
+    /// Number of spine switches, which join the leaves.
     #[serde(deserialize_with = "count")]
     pub spines: usize,
-    /// 0 or more.
+    /// Number of hosts on each leaf switch, 0 or more.
     #[serde(default, deserialize_with = "count")]
     pub hosts_per_leaf: usize,
     /// Capacity of links from leaf to spine.
@@ -176,28 +176,28 @@ pub struct LeafSpine {
     /// Capacity of links from host to leaf.
     #[serde(default = "mbit::<25_000>")]
     pub host: Capacity,
-    /// Of each link.
+    /// Delay of each link.
     #[serde(default = "micros::<1>")]
     pub delay: SpanText,
 }
 
-/// Nodes on a square, near ones more likely joined.
+/// Nodes on a square, where links between near nodes are more likely.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Waxman {
-    /// 1 or more.
+    /// Number of nodes, 1 or more.
     #[serde(deserialize_with = "count")]
     pub nodes: usize,
-    /// The probability of a link at distance zero; over 0 and at most 1.
+    /// Probability of a link at distance zero; over 0 and at most 1.
     #[serde(default = "hundredths::<40>")]
     pub alpha: f64,
-    /// How far links reach, as a part of the diagonal; positive.
+    /// Reach of links as a part of the diagonal; positive.
     #[serde(default = "hundredths::<20>")]
     pub beta: f64,
-    /// Of each link.
+    /// Capacity of each link.
     #[serde(default = "mbit::<10_000>")]
     pub capacity: Capacity,
-    /// Of each link.
+    /// Delay of each link.
     #[serde(default = "micros::<1000>")]
     pub delay: SpanText,
 }
@@ -206,38 +206,38 @@ pub struct Waxman {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RandomRegular {
-    /// 2 or more.
+    /// Number of nodes, 2 or more.
     #[serde(deserialize_with = "count")]
     pub nodes: usize,
-    /// Links at each node.
+    /// Number of links at each node.
     #[serde(deserialize_with = "count")]
     pub degree: usize,
-    /// Of each link.
+    /// Capacity of each link.
     #[serde(default = "mbit::<10_000>")]
     pub capacity: Capacity,
-    /// Of each link.
+    /// Delay of each link.
     #[serde(default = "micros::<1000>")]
     pub delay: SpanText,
 }
 
-/// Domains as in the Internet.
+/// Transit and stub domains as in the Internet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TransitStub {
-    /// A size with known parameters: 100, 110, 600, 1100 or 11000.
+    /// Number of routers, one with known parameters: 100, 110, 600, 1100 or 11000.
     #[serde(default = "number::<110>", deserialize_with = "count")]
     pub routers: usize,
-    /// Whose capacities the links have where none are given below.
+    /// Published experiment whose capacities apply where none are given below.
     #[serde(default)]
     pub preset: Preset,
     /// Capacity of links between transit routers.
     pub transit: Option<Capacity>,
     /// Capacity of all other links between routers.
     pub stub: Option<Capacity>,
-    /// Each link between routers draws its delay between these.
+    /// Least and greatest delay of links between routers; each link draws its delay between them.
     #[serde(default = "one_to_ten_milliseconds")]
     pub delay: [SpanText; 2],
-    /// So many on each stub router.
+    /// Number of hosts on each stub router.
     #[serde(default, deserialize_with = "count")]
     pub hosts: usize,
     /// Capacity of the links of hosts.
@@ -259,7 +259,7 @@ pub enum Preset {
 }
 
 impl TransitStub {
-    /// The same with every capacity written out.
+    /// The rule with every capacity written out.
     #[must_use]
     pub fn filled(&self) -> Self {
         let (links, hosts) = match self.preset {

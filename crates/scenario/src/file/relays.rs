@@ -15,15 +15,15 @@ use super::after::AfterChoice;
 use super::connection::{ConnectionTable, PathChoice};
 use super::words::text_or_table;
 
-/// `[relays]`: nodes where one loop of a connection ends and the next begins.
+/// `[relays]`: settings of the nodes where one loop of a connection ends and the next begins.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RelaysTable {
-    /// The most of each loop that may wait at a relay for the next; when it is full, the loop before stops.
+    /// The most of each loop that may wait at a relay for the next loop; when it is full, the loop before stops.
     pub buffer: BytesText,
-    /// Which packets relays mark, so that the loop before slows down.
+    /// Marking of packets at relays, which slows the loop before.
     pub marking: MarkingChoice,
-    /// What the loop before is told that it may count on.
+    /// Rate of the next loop that a relay reports to the loop before.
     pub told: Told,
 }
 
@@ -37,34 +37,34 @@ impl Default for RelaysTable {
     }
 }
 
-/// Which packets relays mark.
+/// The marking of packets at relays.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum MarkingChoice {
-    /// By a rule without a number.
+    /// A rule without a number.
     Word(MarkingWord),
-    /// By a rule with one.
+    /// A rule with a number.
     Number(MarkingNumber),
 }
 
-/// Which packets relays mark, by a rule without a number.
+/// A rule without a number for the marking of packets at relays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkingWord {
-    /// None.
+    /// No packets are marked.
     Never,
-    /// At random, with a probability that is what waits relative to what the next loop sends while the loop before learns
-    /// of marks: in a round trip of it, and as long as its source remembers them.
+    /// Packets are marked at random. The probability is the backlog divided by what the next loop sends while the loop
+    /// before learns of marks: in a round trip of it, and the time for which its source remembers marks.
     Backlog,
 }
 
-/// Which packets relays mark, by a rule with a number.
+/// A rule with a number for the marking of packets at relays.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkingNumber {
-    /// At random, with a probability that is what waits relative to what the next loop sends in this time.
+    /// Packets are marked at random. The probability is the backlog divided by what the next loop sends in this time.
     Backlog(#[serde(deserialize_with = "some_time")] SpanText),
-    /// At random, this part of them, 0 to 1.
+    /// This share of packets is marked at random, 0 to 1.
     Share(#[serde(deserialize_with = "part")] f64),
 }
 
@@ -96,10 +96,10 @@ fn part<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     if (0.0..=1.0).contains(&part) { Ok(part) } else { Err(message()) }
 }
 
-/// Puts, in place of each connection with `relays`, a connection for each of its loops: `film/1`, and `film/2` after that.
+/// Replaces each connection with `relays` by a connection for each of its loops: `film/1`, and `film/2` after that.
 ///
 /// # Errors
-/// Where a mistake stands, and what would do.
+/// The place of a mistake, and how to correct it.
 pub fn divide(
     connections: Vec<Spanned<ConnectionTable>>,
 ) -> Result<Vec<Spanned<ConnectionTable>>, (Range<usize>, String)> {
@@ -161,7 +161,7 @@ fn loops(table: &ConnectionTable) -> Result<Vec<ConnectionTable>, String> {
     Ok(parts.into_iter().enumerate().map(one).collect())
 }
 
-/// For each loop its part of the paths, as far as these are given.
+/// The paths of each loop, as far as they are given.
 fn parts(table: &ConnectionTable, ends: &[&String]) -> Result<Vec<Option<Spanned<PathChoice>>>, String> {
     let Some(paths) = &table.paths else { return Ok(vec![None; ends.len() - 1]) };
     let span = Spanned::span(paths);

@@ -1,4 +1,4 @@
-//! `[run]`: how long, what is simulated, and what is recorded.
+//! `[run]`: duration of the run, what is simulated, and what is recorded.
 
 use anabranch_core::quantity::{BytesText, SpanText};
 use anabranch_core::{Bytes, Span};
@@ -10,55 +10,56 @@ use serde::{Deserialize, Serialize};
 use super::transport::TransportTable;
 use super::words::{MOST_DURATION, packet_size};
 
-/// Samples in a run, if nothing is said.
+/// Number of samples in a run by default.
 const SAMPLES: u64 = 500;
 
-/// `[run]`.
+/// `[run]`: duration of the run, what is simulated, and what is recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunTable {
-    /// How long, at most 4800 h (200 days).
+    /// Duration, at most 4800 h (200 days).
     #[serde(deserialize_with = "duration")]
     pub duration: SpanText,
-    /// What of it does not count in means; less than the duration.
+    /// Initial time that does not count in means; less than the duration.
     pub warm_up: SpanText,
-    /// For everything random.
+    /// Seed of everything random.
     #[serde(deserialize_with = "seed")]
     #[schemars(range(max = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
-    /// The time between samples; a 500th of the duration if left out.
+    /// Time between samples; a 500th of the duration if left out.
     #[serde(deserialize_with = "some_duration")]
     pub sample: Option<SpanText>,
     /// How control packets travel.
     pub control: Control,
-    /// How large control packets are, if in band or held back.
+    /// Size of control packets, if they travel in band or are paced.
     #[serde(deserialize_with = "control_packet")]
     pub control_packet: BytesText,
-    /// The most that control packets of a subflow may take of its rate, over 0 and at most 1; they are held back until it
-    /// is so, but no longer than a second and not at rate 0, or never if left out.
+    /// Greatest share of a subflow's rate for its control packets, over 0 and at most 1. Control packets are paced to
+    /// it, except that none waits longer than a second, and none at rate 0. Without this key they are not paced.
     #[serde(deserialize_with = "control_share")]
     #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
     pub control_share: Option<f64>,
     /// Whether hops repair losses, repetitions and reordering of control packets.
     pub repair: bool,
-    /// How sources and sinks of window protocols work.
+    /// Settings of sources and sinks of window protocols.
     pub transport: TransportTable,
     /// Whether data packets are sent, or only control packets.
     pub data: bool,
-    /// Which rates are the fair ones that granted rates are set beside.
+    /// The fair rates with which granted rates are compared.
     pub fairness: FairnessChoice,
-    /// What is recorded.
+    /// Recorded quantities.
     pub record: Vec<Recorded>,
 }
 
-/// Which rates are the fair ones.
+/// The kind of fair rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FairnessChoice {
-    /// Max-min where every connection has one path; otherwise upward max-min, as c-SLEN finds it from equal portions.
+    /// Max-min fair where every connection has one path; otherwise upward max-min fair, as c-SLEN finds it from equal
+    /// portions.
     #[default]
     MaxMin,
-    /// Proportional: what weighted Vegas aims at.
+    /// Proportionally fair, which weighted Vegas aims at.
     Proportional,
 }
 
@@ -66,35 +67,35 @@ pub enum FairnessChoice {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Control {
-    /// In queues of their own, taking no capacity and no time but the delay of the link.
+    /// In separate queues, with no capacity and no time but the delay of the link.
     #[default]
     Separate,
     /// In the data queues.
     InBand,
 }
 
-/// What may be recorded.
+/// A quantity that can be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recorded {
-    /// At each sample, rates of connections.
+    /// Rates of connections, at each sample.
     Connections,
-    /// At each sample, rates of subflows.
+    /// Rates of subflows, at each sample.
     Subflows,
-    /// At each sample, windows, round trips, paces and smoothed shares of marked packets of subflows; none of those under
-    /// protocols that set rates.
+    /// Windows, round trips, paces and smoothed shares of marked packets of subflows, at each sample; only under
+    /// protocols that keep windows.
     Windows,
-    /// How long data packets wait after the warm-up, as a distribution: at each link, and of each subflow in all queues on
-    /// its way.
+    /// Distribution of the waiting times of data packets after the warm-up: at each link, and for each subflow in all
+    /// queues on its way.
     Waits,
-    /// At each sample, loads and queues of links.
+    /// Loads and queues of links, at each sample.
     Links,
-    /// Every change of a granted rate, when it happens.
+    /// Every change of a granted rate, at its time.
     Grants,
-    /// At each sample, fair rates, and how far granted rates are from them.
+    /// Fair rates, and distances of granted rates from them, at each sample.
     Fairness,
-    /// At each sample, how the errors of connections and bottlenecks are spread, and the longest queue; for networks too
-    /// large to record each of them.
+    /// Distribution of the errors of connections and bottlenecks, and the longest queue, at each sample; for networks
+    /// too large to record each of them.
     Errors,
 }
 
@@ -119,12 +120,12 @@ impl Default for RunTable {
 }
 
 impl RunTable {
-    /// The time between samples.
+    /// Time between samples.
     pub fn sample(&self) -> Span {
         self.sample.map_or_else(|| Span((self.duration.0.0 / SAMPLES).max(1)), |sample| sample.0)
     }
 
-    /// As the simulator takes it.
+    /// The run as the simulator takes it.
     pub fn plan(&self) -> RunPlan {
         let has = |wanted| self.record.contains(&wanted);
         RunPlan {
@@ -158,7 +159,7 @@ impl RunTable {
         }
     }
 
-    /// The first mistake between two keys, if any.
+    /// The first mistake between two keys; `None` if there is none.
     pub(crate) fn mistake(&self) -> Option<String> {
         let (duration, warm_up) = (self.duration.0, self.warm_up.0);
         let message = format!("warm_up is {warm_up} of a run of {duration}; it must be shorter than the run");
@@ -188,7 +189,7 @@ fn control_share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f6
     if good { Ok(Some(share)) } else { Err(D::Error::custom(message())) }
 }
 
-/// A seed that TOML can hold.
+/// Reads a seed, which must be a number that TOML can hold.
 pub(super) fn seed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let seed = i64::deserialize(deserializer)?;
     u64::try_from(seed).map_err(|_| D::Error::custom(format!("seed is {seed}; it must be 0 to 9223372036854775807")))

@@ -1,4 +1,4 @@
-//! `sources` of a connection: the nodes from which its target takes what it wants.
+//! The key `sources` of a connection: the nodes from which its target fetches data.
 
 use anabranch_core::quantity::SpanText;
 use schemars::JsonSchema;
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::words::text_or_table;
 
-/// A node that has what the target of a connection wants.
+/// A node from which the target of a connection fetches data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SourceChoice {
-    /// It answers as long as the connection is there.
+    /// A node that answers as long as the connection lasts.
     Always(String),
-    /// It answers for a time; what is asked of it before or after gets no answer, and nobody is told.
+    /// A node that answers for a time. Requests before or after get no answer, and no connection is informed.
     Timed(TimedSource),
 }
 
@@ -21,16 +21,16 @@ pub enum SourceChoice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimedSource {
-    /// Which node.
+    /// Name of the node.
     pub node: String,
-    /// From when on it answers, by the clock of the run; from its beginning if left out.
+    /// Time of the run from which the node answers; the start of the connection if left out.
     pub start: Option<SpanText>,
-    /// Until when; until its end if left out.
+    /// Time of the run until which the node answers; the end of the connection if left out.
     pub stop: Option<SpanText>,
 }
 
 impl SourceChoice {
-    /// Which node.
+    /// Name of the node.
     pub fn node(&self) -> &str {
         match self {
             Self::Always(node) => node,
@@ -38,7 +38,7 @@ impl SourceChoice {
         }
     }
 
-    /// From when on it answers, and until when.
+    /// Times from and until which the node answers.
     pub fn times(&self) -> (Option<SpanText>, Option<SpanText>) {
         match self {
             Self::Always(_) => (None, None),

@@ -1,4 +1,4 @@
-//! `trace` of a link: what it can carry, from a file.
+//! The key `trace` of a link: its capacity over time, from a file.
 
 use anabranch_core::quantity::{BytesText, SpanText};
 use anabranch_core::{Bytes, Span};
@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 use super::run::some_duration;
 use super::words::text_or_table;
 
-/// The largest packet of most paths.
+/// Bytes of an opportunity by default: the largest packet of most paths.
 const OPPORTUNITY: Bytes = Bytes(1500);
 
-/// 20 ms.
+/// Time over which opportunities are counted by default.
 const BIN: Span = Span::ms(20);
 
-/// A trace by its file, or with parameters.
+/// A trace: a file, or a table with parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum TraceChoice {
-    /// By its file, seen from the folder of the scenario file; its first line tells the format.
+    /// A file, relative to the folder of the scenario file; its first line tells the format.
     File(String),
-    /// With parameters.
+    /// A table with parameters.
     Table(TraceTable),
 }
 
@@ -30,17 +30,17 @@ pub enum TraceChoice {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceTable {
-    /// Its file, seen from the folder of the scenario file.
+    /// File of the trace, relative to the folder of the scenario file.
     pub file: Option<String>,
-    /// Instead of a file the milliseconds that would stand in it.
+    /// The content of such a file in milliseconds, instead of a file.
     pub opportunities_ms: Option<Milliseconds>,
-    /// Of opportunities: how much the link may send at each; 1500 B if left out.
+    /// For opportunities: bytes that the link may send at each; 1500 B if left out.
     #[serde(default, deserialize_with = "opportunity")]
     pub opportunity: Option<BytesText>,
-    /// Of opportunities: over how long they are counted for the capacity that others see; 20 ms if left out.
+    /// For opportunities: time over which they are counted for the capacity that others see; 20 ms if left out.
     #[serde(default, deserialize_with = "some_duration")]
     pub bin: Option<SpanText>,
-    /// Of capacities: whether they begin again at the time of the last line.
+    /// For capacities: whether they begin again at the time of the last line.
     pub repeat: Option<bool>,
 }
 
@@ -50,14 +50,14 @@ impl TraceTable {
         self.opportunity.map_or(OPPORTUNITY, |bytes| bytes.0)
     }
 
-    /// Over how long opportunities are counted; over 0.
+    /// Time over which opportunities are counted; over 0.
     pub fn bin(&self) -> Span {
         self.bin.map_or(BIN, |bin| bin.0)
     }
 }
 
 impl TraceChoice {
-    /// With parameters, those left out that are not given.
+    /// The trace as a table, without the parameters that are not given.
     pub fn table(&self) -> TraceTable {
         match self {
             Self::File(file) => TraceTable { file: Some(file.clone()), ..TraceTable::default() },

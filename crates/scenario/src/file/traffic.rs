@@ -17,63 +17,63 @@ use super::distribution::{Amount, Distribution, within_span};
 use super::words::text_or_table;
 use super::{no_time, one};
 
-/// The most nodes that a target asks.
+/// The most nodes from which a target fetches data.
 const MOST_ASKED: usize = 64;
 
-/// `[[traffic]]`.
+/// `[[traffic]]`: many random connections.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrafficTable {
-    /// The connections are called so, with a number from 1 behind.
+    /// Beginning of the names of the connections; a number from 1 follows.
     #[serde(default = "t")]
     pub name: String,
-    /// How many there are, 1 to 10,000,000.
+    /// Number of connections, 1 to 10,000,000.
     #[serde(deserialize_with = "some")]
     #[schemars(range(min = 1, max = 10_000_000))]
     pub count: usize,
-    /// Where they may begin; all nodes if left out.
+    /// Nodes where connections may begin; all nodes if left out.
     #[serde(rename = "from")]
     #[schemars(with = "Option<Nodes>")]
     pub sources: Option<Spanned<Nodes>>,
-    /// So many nodes of `from` each target asks for what it wants, 1 to 64, as `sources` of a connection do; if left out, one
-    /// node sends unasked.
+    /// Number of nodes of `sources` from which each target fetches data, 1 to 64, as with `sources` of a connection; if
+    /// left out, one node sends without requests.
     #[serde(rename = "sources", default, deserialize_with = "asked")]
     #[schemars(range(min = 1, max = 64))]
     pub asked: Option<usize>,
-    /// Where they may end; all nodes if left out.
+    /// Nodes where connections may end; all nodes if left out.
     #[serde(rename = "to")]
     #[schemars(with = "Option<Nodes>")]
     pub targets: Option<Spanned<Nodes>>,
-    /// Whether no node is an end of two of them, or the source of two.
+    /// Whether no node is an end of two connections, or the source of two.
     #[serde(default)]
     pub distinct: Distinct,
-    /// When they begin, after `start`.
+    /// Distribution of the start times, after `start`.
     #[serde(default)]
     pub arrivals: Arrivals,
-    /// When the first may begin.
+    /// Earliest start of the first connection.
     #[serde(default = "no_time")]
     pub start: SpanText,
-    /// How long each stays; as long as it has to send if left out.
+    /// Lifetime of each connection; until its data are sent if left out.
     pub lifetime: Option<Distribution<SpanText>>,
-    /// When they end, instead of a lifetime.
+    /// Distribution of the end times, instead of a lifetime.
     #[schemars(with = "Option<Departures>")]
     pub departures: Option<Spanned<Departures>>,
-    /// How much each sends before it ends.
+    /// Amount of data that each connection sends before it ends.
     pub amount: Option<Amount>,
-    /// The number of shortest paths of each.
+    /// Number of shortest paths of each connection.
     pub paths: Option<PathCount>,
-    /// Which protocol sets their rates.
+    /// Protocol of the connections.
     #[schemars(with = "Option<ProtocolChoice>")]
     pub protocol: Option<Protocol>,
-    /// The size of their data packets.
+    /// Size of data packets.
     #[serde(default, deserialize_with = "packet")]
     pub packet: Option<BytesText>,
-    /// The most each can use; no limit if left out.
+    /// Demand: the most that each connection can use; no limit if left out.
     pub demand: Option<RateText>,
-    /// Their claim relative to others.
+    /// Claim relative to other connections.
     #[serde(default = "one")]
     pub weight: f64,
-    /// The factor, over 0 and at most 1, that lowers their claim.
+    /// Factor over 0 and at most 1 that lowers the claim.
     #[serde(default = "one")]
     pub qos: f64,
 }
@@ -84,7 +84,7 @@ pub struct TrafficTable {
 pub enum Nodes {
     /// A pattern such as `h*`.
     Pattern(String),
-    /// Names.
+    /// A list of names.
     Names(Vec<String>),
 }
 
@@ -122,20 +122,20 @@ impl<'de> Deserialize<'de> for Nodes {
     }
 }
 
-/// Which nodes two connections may not have in common.
+/// Nodes that two connections may not have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Distinct {
-    /// True if no node is an end of two; false if any may be.
+    /// Whether no node may be an end of two connections.
     Ends(bool),
-    /// No node is the source of two.
+    /// No node is the source of two connections.
     Sources(Sources),
 }
 
 /// The word `"sources"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum Sources {
-    /// No node is the source of two.
+    /// No node is the source of two connections.
     #[serde(rename = "sources")]
     Sources,
 }
@@ -173,32 +173,32 @@ impl<'de> Deserialize<'de> for Distinct {
     }
 }
 
-/// When connections begin.
+/// The start times of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Arrivals {
-    /// All together.
+    /// All connections start together.
     AtOnce(AtOnce),
-    /// One by one.
+    /// Start times are drawn.
     Drawn(DrawnArrivals),
 }
 
 /// The words `"at once"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum AtOnce {
-    /// All together.
+    /// All connections start together.
     #[serde(rename = "at once")]
     AtOnce,
 }
 
-/// How the times of arrival are drawn.
+/// The distribution of start times.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DrawnArrivals {
-    /// Each within so long, all times alike.
+    /// Each start is uniform within this time.
     #[serde(deserialize_with = "within_span")]
     Uniform(SpanText),
-    /// One after the other, so long apart on average, without memory.
+    /// Starts follow one another at exponential intervals of this mean, as in a Poisson process.
     #[serde(deserialize_with = "within_span")]
     Poisson(SpanText),
 }
@@ -225,19 +225,19 @@ impl<'de> Deserialize<'de> for Arrivals {
     }
 }
 
-/// When connections end: each at a time of its own after `from`, or after its start if that is later.
+/// Random ends of connections: each is drawn after `from`, or after the start of the connection if that is later.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Departures {
-    /// When the first may end, in the time of the run.
+    /// Earliest end of the first connection, in the time of the run.
     pub from: SpanText,
-    /// The last ends at most so long after `from`, all times alike.
+    /// Length of the time after `from` in which ends are uniform.
     #[serde(deserialize_with = "within_span")]
     pub uniform: SpanText,
 }
 
 impl Departures {
-    /// When the last may end.
+    /// Latest end of the last connection.
     pub fn end(&self) -> Time {
         Time(self.from.0.0.saturating_add(self.uniform.0.0))
     }

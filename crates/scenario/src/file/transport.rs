@@ -1,4 +1,4 @@
-//! `[run.transport]`: how sources and sinks of window protocols work.
+//! `[run.transport]`: settings of sources and sinks of window protocols.
 
 use anabranch_core::quantity::{BytesText, SpanText};
 use anabranch_core::{Bytes, Span};
@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 
 use super::words::packet_size;
 
-/// The least time that a source waits before a round trip is known.
+/// The least timeout of a source before a round trip is known.
 const LEAST_FIRST_WAIT: Span = Span::us(1);
 
-/// The most packets that wait for one acknowledgement.
+/// The most packets for one acknowledgement.
 const MOST_EVERY: u32 = 32;
 
 /// The most packets in a first window.
 const MOST_FIRST_WINDOW: f64 = 1_048_576.0;
 
-/// The most transmission times that packets wait at random.
+/// The most transmission times of a random wait.
 const MOST_JITTER: f64 = 1e6;
 
-/// `[run.transport]`.
+/// `[run.transport]`: settings of sources and sinks of window protocols.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TransportTable {
@@ -30,28 +30,28 @@ pub struct TransportTable {
     #[serde(deserialize_with = "first_window")]
     #[schemars(range(min = 1, max = 1_048_576))]
     pub first_window: f64,
-    /// The least time that a source waits for an acknowledgement before it takes all packets for lost.
+    /// Least timeout for an acknowledgement, after which a source takes all packets for lost.
     pub least_wait: SpanText,
-    /// How long it waits before a round trip is known, 1 us or more.
+    /// Timeout before a round trip is known, 1 us or more.
     #[serde(deserialize_with = "first_wait")]
     pub first_wait: SpanText,
-    /// A sink acknowledges every packet, every second, up to every 32nd.
+    /// Number of packets for each acknowledgement, 1 to 32.
     #[serde(deserialize_with = "ack_every")]
     #[schemars(range(min = 1, max = 32))]
     pub ack_every: u32,
-    /// The longest that it waits for these.
+    /// The longest delay of an acknowledgement.
     pub ack_delay: SpanText,
-    /// How large acknowledgements are.
+    /// Size of acknowledgements.
     #[serde(deserialize_with = "ack")]
     pub ack: BytesText,
-    /// How much a sink keeps of what is not in order; without limit if left out.
+    /// Bytes of data out of order that a sink can keep; no limit if left out.
     pub buffer: Option<BytesText>,
-    /// Which path takes the next packet.
+    /// The rule by which the next packet gets its path.
     pub scheduler: Scheduler,
     /// Whether links may mark packets instead of dropping them.
     pub ecn: bool,
-    /// Against phase effects each data packet waits at its source for a random part of so many transmission times of the
-    /// slowest link of its path; 0 for none.
+    /// Random wait of each data packet at its source against phase effects: the greatest wait, in transmission times of
+    /// the slowest link of its path; 0 for none.
     #[serde(deserialize_with = "jitter")]
     #[schemars(range(min = 0, max = 1e6))]
     pub jitter: f64,
@@ -87,7 +87,7 @@ impl Default for TransportTable {
 }
 
 impl TransportTable {
-    /// As the simulator takes it.
+    /// The settings as the simulator takes them.
     pub fn plan(&self) -> Transport {
         Transport {
             first_window: self.first_window,
@@ -103,7 +103,7 @@ impl TransportTable {
         }
     }
 
-    /// Why a connection with packets of this size cannot send, if so.
+    /// The reason why a connection with packets of this size cannot send; `None` if it can.
     pub(crate) fn mistake(&self, packet: Bytes) -> Option<String> {
         let buffer = self.buffer.filter(|buffer| buffer.0 < packet)?;
         Some(format!("buffer is {} B, and packets have {} B; it must hold one", buffer.0.0, packet.0))
@@ -116,7 +116,8 @@ fn first_window<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Er
     if (1.0..=MOST_FIRST_WINDOW).contains(&window) { Ok(window) } else { Err(D::Error::custom(message())) }
 }
 
-/// A source that did not wait at all would send the same again and again at one instant.
+/// Reads the timeout before a round trip is known. With a timeout of 0, a source would send a packet again and again at
+/// one instant.
 fn first_wait<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Error> {
     let wait = SpanText::deserialize(deserializer)?;
     let message = || format!("first_wait is {}; it must be {LEAST_FIRST_WAIT} or more", wait.0);

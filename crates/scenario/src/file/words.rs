@@ -1,4 +1,4 @@
-//! What several tables have in common: values that are text or a table, texts that stand for no number, bounds.
+//! The common part of several tables: values that are text or a table, texts in place of numbers, bounds.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// The longest run: 4800 h, which are 200 days.
 pub const MOST_DURATION: Span = Span::s(200 * 86_400);
 
-/// The sizes of a data packet in bytes.
+/// Sizes of a data packet in bytes.
 pub(super) const PACKETS: std::ops::RangeInclusive<u64> = 40..=65_535;
 
 /// The word `"unlimited"`.
@@ -24,18 +24,18 @@ pub enum Unlimited {
     Unlimited,
 }
 
-/// What a link can carry: a rate, or `"unlimited"`.
+/// The capacity of a link: a rate, or `"unlimited"`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Capacity {
     /// No limit.
     Unlimited(Unlimited),
-    /// So much.
+    /// This rate.
     Limited(RateText),
 }
 
 impl Capacity {
-    /// As a rate, infinite if without limit.
+    /// The capacity as a rate; infinite without a limit.
     pub fn rate(self) -> Rate {
         match self {
             Self::Unlimited(_) => Rate(f64::INFINITY),
@@ -60,13 +60,13 @@ impl<'de> Deserialize<'de> for Capacity {
     }
 }
 
-/// What `text` is read as where a `T` stands in a file.
+/// The value of type `T` that `text` stands for in a file.
 pub(super) fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let deserializer: StrDeserializer<'_, TextError> = text.into_deserializer();
     T::deserialize(deserializer).map_err(|e| e.to_string())
 }
 
-/// Reads text by `read`, and nothing else.
+/// Reads a text by `read`, and accepts nothing else.
 pub(super) fn text<'de, D: Deserializer<'de>, R>(
     deserializer: D,
     expected: &'static str,
@@ -92,7 +92,7 @@ impl<R, F: FnOnce(&str) -> Result<R, String>> Visitor<'_> for Text<F> {
     }
 }
 
-/// Reads text by `read`, or a table as a `T`.
+/// Reads a text by `read`, or a table as a `T`.
 pub(super) fn text_or_table<'de, D: Deserializer<'de>, T: Deserialize<'de> + Into<R>, R>(
     deserializer: D,
     expected: &'static str,
@@ -128,7 +128,7 @@ pub(super) fn whole_table<'de, T: Deserialize<'de>, A: MapAccess<'de>>(mut map: 
     no_more_keys(map).map(|()| value)
 }
 
-/// Refuses a table in which a key is left.
+/// Fails if a key is left in a table.
 pub(super) fn no_more_keys<'de, A: MapAccess<'de>>(mut map: A) -> Result<(), A::Error> {
     match map.next_key::<String>()? {
         None => Ok(()),
@@ -136,7 +136,7 @@ pub(super) fn no_more_keys<'de, A: MapAccess<'de>>(mut map: A) -> Result<(), A::
     }
 }
 
-/// A size of `least` bytes or more that a packet can have.
+/// Reads the size of a packet, `least` bytes or more.
 pub(super) fn packet_size<'de, D: Deserializer<'de>>(deserializer: D, least: u64) -> Result<BytesText, D::Error> {
     let size = BytesText::deserialize(deserializer)?;
     let good = (least..=*PACKETS.end()).contains(&size.0.0);

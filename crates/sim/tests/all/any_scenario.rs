@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::common::scenario::{mistake, planned};
 use anabranch_proto::Protocol;
-use anabranch_proto::protocols::{Claims, PROTOCOLS, Terms};
+use anabranch_proto::protocols::{Capabilities, Claims, PROTOCOLS};
 use anabranch_sim::simulate;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -101,10 +101,10 @@ fn protocol() -> impl Strategy<Value = String> {
     prop_oneof![2 => by_name, 1 => with_parameters.prop_map(str::to_owned)]
 }
 
-/// On what terms a protocol serves that is written like this.
-fn terms(written: &str) -> &'static Terms {
+/// What a protocol can serve that is written like this.
+fn capabilities(written: &str) -> &'static Capabilities {
     let name = written.trim_start_matches("{ ").trim_matches('"').split(' ').next().unwrap();
-    Protocol::named(name).unwrap().terms()
+    Protocol::named(name).unwrap().capabilities()
 }
 
 /// What `[[connection]]` and `[[traffic]]` have in common: a protocol, and claim and number of paths as it serves them.
@@ -117,9 +117,9 @@ fn served() -> impl Strategy<Value = String> {
         1 => Just("packet = \"40 B\"\n"),
     ];
     (protocol(), 1..4u32, weight, extra, 0..60u32).prop_map(|(protocol, paths, weight, extra, start)| {
-        let terms = terms(&protocol);
-        let paths = if terms.many_paths { paths } else { 1 };
-        let weight = if terms.claims == Claims::Equal { 1.0 } else { weight };
+        let capabilities = capabilities(&protocol);
+        let paths = if capabilities.many_paths { paths } else { 1 };
+        let weight = if capabilities.claims == Claims::Equal { 1.0 } else { weight };
         format!("protocol = {protocol}\npaths = {paths}\nweight = {weight:?}\nstart = \"{start} ms\"\n{extra}")
     })
 }

@@ -11,13 +11,13 @@ use anabranch_sim::Outcome;
 /// windows are in `windows.rs`.
 fn all() -> impl Iterator<Item = (Protocol, f64)> {
     let named = PROTOCOLS.iter().map(|(name, ..)| Protocol::named(name).unwrap());
-    let granting = named.filter(|protocol| !protocol.terms().keeps_windows());
+    let granting = named.filter(|protocol| !protocol.capabilities().keeps_windows());
     granting.map(|protocol| (protocol.clone(), expect(&protocol).settles_s))
 }
 
 /// What may be expected of a protocol.
 fn expect(protocol: &Protocol) -> &Expect {
-    &protocol.terms().expect
+    &protocol.capabilities().expect
 }
 
 /// Those whose control packets may wait in queues.
@@ -74,7 +74,7 @@ fn it_shares_a_link() {
 #[test]
 fn it_shares_by_claims_and_within_demands() {
     for (protocol, seconds) in all() {
-        let is_weighted = matches!(protocol.terms().claims, Claims::Weighted { .. });
+        let is_weighted = matches!(protocol.capabilities().claims, Claims::Weighted { .. });
         let mut plan = one_link(3, protocol.clone(), seconds);
         let mut all: Vec<Connection> = plan.demands.connections().to_vec();
         // 2 of the 10 for the first, that asks for no more; the rest is divided 3 to 1 if claims are weighed.
@@ -231,7 +231,7 @@ fn control_packets_may_share_the_queues_with_data() {
     for (protocol, seconds) in all_that_may_wait() {
         // Who measures what comes gives 2 % of the link to control packets and acknowledgements of hops; windows in headers
         // need an acknowledgement for every packet, and room for it: 64 bytes for 1,000.
-        let is_windowed = protocol.terms().has_headers();
+        let is_windowed = protocol.capabilities().has_headers();
         let wanted = if expect(&protocol).measures_load { 4.9 } else { 5.0 };
         let tolerance = if is_windowed { 0.5 } else { 0.1 * expect(&protocol).laxity };
         let mut plan = one_link(2, protocol.clone(), seconds);

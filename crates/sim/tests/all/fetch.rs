@@ -30,9 +30,9 @@ fn delivered(outcome: &Outcome) -> u64 {
 /// All protocols that keep windows, with one source or two as they serve.
 fn fetching() -> impl Iterator<Item = (&'static str, &'static str)> {
     PROTOCOLS.iter().filter_map(|(name, ..)| {
-        let terms = Protocol::named(name).unwrap().terms();
-        let sources = if terms.many_paths { "[\"p1\", \"p2\"]" } else { "[\"p1\"]" };
-        terms.keeps_windows().then_some((*name, sources))
+        let capabilities = Protocol::named(name).unwrap().capabilities();
+        let sources = if capabilities.many_paths { "[\"p1\", \"p2\"]" } else { "[\"p1\"]" };
+        capabilities.keeps_windows().then_some((*name, sources))
     })
 }
 

@@ -34,7 +34,10 @@ fn delivered(outcome: &Outcome) -> Vec<u64> {
 
 /// All protocols that keep windows.
 fn windows() -> impl Iterator<Item = &'static str> {
-    PROTOCOLS.iter().map(|(name, ..)| *name).filter(|name| Protocol::named(name).unwrap().terms().keeps_windows())
+    PROTOCOLS
+        .iter()
+        .map(|(name, ..)| *name)
+        .filter(|name| Protocol::named(name).unwrap().capabilities().keeps_windows())
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn stray_over(plan: &mut Plan, besides: &[[&[&str]; 2]]) {
         Filter::new(&identities, 0, &links)
     };
     let there = besides.iter().enumerate().map(|(p, names)| filter(plan.paths.path(p).to_vec(), names[0])).collect();
-    let keeps_windows = plan.protocols.iter().any(|protocol| protocol.terms().keeps_windows());
+    let keeps_windows = plan.protocols.iter().any(|protocol| protocol.capabilities().keeps_windows());
     let back = |(p, names): (usize, &[&[&str]; 2])| {
         keeps_windows.then(|| filter(way_back(&plan.network, plan.paths.path(p)), names[1]))
     };
@@ -197,7 +197,7 @@ fn packets_take_the_strays_that_forwarding_says() {
 fn under_every_protocol_all_arrives_with_faults_and_disciplines_beside() {
     // Links that repeat and delay what comes, or queue it by flows, with room for all: nothing is lost.
     let extras = ["faults = { duplicate = 0.1, reorder = 0.1, late = \"1 ms\" }", "discipline = \"fq-codel\""];
-    let served = PROTOCOLS.iter().filter(|(name, ..)| !Protocol::named(name).unwrap().terms().has_headers());
+    let served = PROTOCOLS.iter().filter(|(name, ..)| !Protocol::named(name).unwrap().capabilities().has_headers());
     for (name, ..) in served {
         for extra in extras {
             let link = |a: &str, b: &str| {

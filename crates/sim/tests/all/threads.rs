@@ -181,7 +181,7 @@ fn stray_plan(seed: u64, protocol: Protocol) -> Plan {
     let own = IdentityParameters { bits: 32, ones: Ones::Each(2), tables: 1, most_fill: 0.9, seed };
     let identities = Identities::new(plan.network.links().len(), own).unwrap();
     let filter = |path: &[_]| filter_of(&plan.network, &identities, path).unwrap();
-    let keeps_windows = plan.protocols[0].terms().keeps_windows();
+    let keeps_windows = plan.protocols[0].capabilities().keeps_windows();
     let there = (0..plan.paths.len()).map(|p| filter(plan.paths.path(p))).collect();
     let back = |p| keeps_windows.then(|| filter(&way_back(&plan.network, plan.paths.path(p))));
     let back = (0..plan.paths.len()).map(back).collect();
@@ -193,7 +193,7 @@ fn stray_plan(seed: u64, protocol: Protocol) -> Plan {
 fn nor_does_it_matter_where_packets_go_astray() {
     for (seed, (name, ..)) in (200..).zip(PROTOCOLS) {
         let protocol = Protocol::named(name).unwrap();
-        if protocol.terms().has_headers() {
+        if protocol.capabilities().has_headers() {
             continue;
         }
         let plan = stray_plan(seed, protocol);

@@ -1,7 +1,8 @@
-//! XCP: links tell each packet by how much the rate of its connection is to change [katabi2002].
+//! XCP: links tell each packet how the rate of its connection is to change [katabi2002].
 //!
-//! Sources keep a window. Each packet carries the rate and the round trip of its connection; a link sums over an interval
-//! d, the mean round trip, and gives every packet of the next one its part of the change that it wants in all:
+//! Sources keep a window. Each packet carries the rate and the round trip of its connection. A link sums over an
+//! interval d, the mean round trip, and gives every packet of the next interval its part of the total change that it
+//! wants:
 //!
 //! ```text
 //! change = alpha (capacity - arrivals / d) - beta queue / d          queue: the least in about half a round trip
@@ -11,24 +12,26 @@
 //! source:  window <- max(1, window + (up x - down bytes) round_trip / packet),    the least of all links
 //! ```
 //!
-//! What rises is divided equally among connections and what falls by their rates. A link that would give more than one
-//! before it has given, or than the connection can use, divides the rest among others. Rates are in byte/s, windows in
-//! packets. It is stable for alpha < pi / (4 sqrt 2) and beta = alpha^2 sqrt 2 [katabi2002, sec. 4].
+//! Increases are divided equally among connections, and decreases by their rates. Where a link before grants less
+//! than this link would, or the connection can use less, this link divides the rest among others. Rates are in byte/s,
+//! windows in packets. The protocol is stable for alpha < pi / (4 sqrt 2) and beta = alpha^2 sqrt 2
+//! [katabi2002, sec. 4].
 //!
-//! This is the form of the authors' simulation, in rates; the paper has it in windows. It is not max-min fair where
+//! This is the form of the authors' simulation, in rates; the paper uses windows. It is not max-min fair where
 //! connections have several bottlenecks.
 //!
 //! differs:
-//! - A packet learns of the change when it arrives at a queue, not when it leaves it.
-//! - A link that sees no packet for an interval stops its timers, and keeps what it has not given away yet. Otherwise a
-//!   connection with one packet a round trip could find that every time there is nothing for it.
+//! - A packet receives its change when it arrives at a queue, not when it leaves it.
+//! - A link that sees no packet for an interval stops its timers, and keeps what it has not granted yet. Otherwise a
+//!   connection with one packet a round trip might always find nothing left for it.
 //! - The first interval is not random.
-//! - Packets are acknowledged one by one, and what is lost is not sent again: a gap in the numbers of acknowledgements is
-//!   a loss, which halves the window once in a round trip; if none come, all is lost and the window is 1, as in TCP.
-//! - A source spreads its window over the round trip, and so sends parts of packets in the mean. Windows rounded down
-//!   would use less than they are given; and where packets come in bursts, those of one connection may always be at the
-//!   beginning of an interval and those of another at its end, when there is nothing left to give or to take.
-//! - A window is 2^20 packets at most. A connection sends no faster than its demand even if that is less than a packet
+//! - Packets are acknowledged one by one, and lost packets are not sent again. A gap in the numbers of acknowledgements
+//!   is a loss, which halves the window once in a round trip. If no acknowledgement comes, all packets are lost and the
+//!   window is 1, as in TCP.
+//! - A source spreads its window over the round trip, and so sends fractions of packets in the mean. Windows rounded
+//!   down would use less than they are granted. Where packets come in bursts, those of one connection may always be at
+//!   the beginning of an interval and those of another at its end, when no change is left.
+//! - A window is at most 2^20 packets. A connection sends no faster than its demand, even if that is less than a packet
 //!   in a round trip.
 
 use std::f64::consts::PI;
@@ -40,42 +43,42 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
+use crate::protocols::capabilities::{Capabilities, Demands, Sources};
 use crate::protocols::expect::Expect;
-use crate::protocols::terms::{Demands, Sources, Terms};
 
-/// On what terms it serves.
-pub const TERMS: Terms = Terms {
+/// What the protocol can serve.
+pub const CAPABILITIES: Capabilities = Capabilities {
     demands: Demands::AtSource,
     sources: Sources::Headers,
-    // Links measure traffic by the packets of a round trip, of which there should be many. They leave some capacity unused
-    // if a connection cannot use what it is offered.
+    // Links measure traffic by the packets of a round trip, of which there should be many. They leave some capacity
+    // unused if a connection cannot use its offer.
     expect: Expect { packet: 100, after_demand_mbps: 0.5, ..Expect::USUAL },
-    ..Terms::SINGLE_PATH
+    ..Capabilities::SINGLE_PATH
 };
 
-/// No time is set.
+/// A time that never comes.
 const NEVER: Time = Time(u64::MAX);
 
-/// The packets in the first window, as in the authors' simulation.
+/// Packets in the first window, as in the authors' simulation.
 const FIRST_WINDOW: f64 = 2.0;
 
-/// The most packets in a window: a TCP of ordinary packets has about as many.
+/// The most packets in a window, about as many as in a TCP with ordinary packets.
 const MOST_WINDOW: f64 = 1_048_576.0;
 
-/// In seconds: what a link takes for the mean round trip to begin with, and the least and the most that it believes.
+/// Mean round trip that a link assumes at first, in seconds.
 const FIRST_INTERVAL: f64 = 0.05;
-/// See [`FIRST_INTERVAL`].
+/// Least and greatest mean round trip that a link believes, in seconds.
 const INTERVALS: (f64, f64) = (0.001, 1.0);
 
-/// The least time between two looks at the queue, in seconds.
+/// Least time between two looks at the queue, in seconds.
 const LEAST_QUEUE_INTERVAL: f64 = 0.002;
 
-/// How long a source waits for an acknowledgement: to begin with, and at the least; in seconds.
+/// Timeout for an acknowledgement before the first round trip, in seconds.
 const FIRST_WAIT: f64 = 1.0;
-/// See [`FIRST_WAIT`].
+/// Least timeout for an acknowledgement, in seconds.
 const LEAST_WAIT: f64 = 0.2;
 
-/// How often that doubles while none comes.
+/// The most times that the timeout doubles while no acknowledgement comes.
 const MOST_DOUBLINGS: u32 = 6;
 
 /// Parameters of XCP.
@@ -83,22 +86,22 @@ const MOST_DOUBLINGS: u32 = 6;
 #[schemars(rename = "XcpParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// What part of the free capacity is given away in a round trip; over 0 and less than pi / (4 sqrt 2), about 0.555.
+    /// Part of the unused capacity that is granted in a round trip; over 0 and less than pi / (4 sqrt 2), about 0.555.
     #[serde(deserialize_with = "alpha")]
     #[schemars(range(max = 0.555), extend("exclusiveMinimum" = 0))]
     pub alpha: f64,
-    /// What part of the queue is taken away in a round trip, 0 to 1.
+    /// Part of the queue that is drained in a round trip, 0 to 1.
     #[serde(deserialize_with = "part")]
     #[schemars(range(min = 0, max = 1))]
     pub beta: f64,
-    /// What part of the traffic is moved from all to all in a round trip, 0 to 1.
+    /// Part of the traffic that is redistributed in a round trip, 0 to 1.
     #[serde(deserialize_with = "part")]
     #[schemars(range(min = 0, max = 1))]
     pub shuffle: f64,
 }
 
 impl Default for Parameters {
-    /// [katabi2002, sec. 3.5].
+    /// The parameters of [katabi2002, sec. 3.5].
     fn default() -> Self {
         Self { alpha: 0.4, beta: 0.226, shuffle: 0.1 }
     }
@@ -120,34 +123,34 @@ fn part<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
 /// The congestion header.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Congestion {
-    /// Which packet of its connection, counted from 0.
+    /// Number of the packet in its connection, counted from 0.
     pub number: u64,
-    /// When it was sent.
+    /// Time at which the packet was sent.
     pub sent: Time,
-    /// The bytes of a full packet.
+    /// Bytes of a full packet.
     pub packet: f64,
-    /// The round trip of the connection in seconds; 0 if it is not known yet.
+    /// Round trip of the connection in seconds; 0 if it is not known yet.
     pub round_trip: f64,
-    /// The time from one packet to the next, in seconds: round trip by window.
+    /// Time in seconds from one packet to the next: round trip divided by window.
     pub gap: f64,
-    /// By how much the rate is to change, in byte/s.
+    /// Change of the rate, in byte/s.
     pub change: f64,
 }
 
 impl Congestion {
-    /// Whether links can count on it.
+    /// Whether the packet has a round trip, so that links can use it.
     fn is_measured(&self) -> bool {
         let are_amounts = [self.packet, self.round_trip, self.gap].iter().all(|x| x.is_finite() && *x > 0.0);
         are_amounts && !self.change.is_nan()
     }
 }
 
-/// A source control.
+/// Creates the control of a source.
 pub fn source(_: &Parameters, connection: &ConnectionView) -> Box<dyn SourceControl> {
     Box::new(Source::new(connection))
 }
 
-/// Link controls for so many links.
+/// Creates the controls of `count` links.
 pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
     Box::new(vec![Link::new(parameters); count])
 }
@@ -160,24 +163,24 @@ fn after(now: Time, seconds: f64) -> Time {
 struct Source {
     /// Bytes of a full packet.
     packet: f64,
-    /// In byte/s.
+    /// Demand in byte/s.
     demand: f64,
-    /// In packets.
+    /// Window in packets.
     window: f64,
-    /// The mean of round trips and that of how far they are off, in seconds; 0 before the first.
+    /// Smoothed round trip and its mean deviation, in seconds; 0 before the first.
     round_trip: f64,
     deviation: f64,
-    /// The number of the next packet; all before `settled` were acknowledged or lost, so that those between are under way.
+    /// Number of the next packet; packets before `settled` were acknowledged or lost, and the others are in flight.
     next: u64,
     settled: u64,
-    /// Losses among packets before this one are answered.
+    /// Losses among packets before this number have reduced the window.
     answered: u64,
-    /// When the last packet was sent.
+    /// Time at which the last packet was sent.
     sent: Option<Time>,
-    /// When all that is under way is given up, and how often that has been put off in vain.
+    /// Time at which all packets in flight count as lost, and the number of timeouts in a row.
     deadline: Time,
     doublings: u32,
-    /// When it will be woken next.
+    /// Time at which the source is woken next.
     armed: Time,
 }
 
@@ -203,12 +206,12 @@ impl Source {
         self.next - self.settled
     }
 
-    /// What the window comes to, in byte/s; it has a round trip.
+    /// Rate that the window amounts to, in byte/s; the round trip must be known.
     fn rate(&self) -> f64 {
         (self.window * self.packet / self.round_trip).min(self.demand)
     }
 
-    /// The header of the next packet.
+    /// Creates the header of the next packet.
     fn header(&self, now: Time) -> Header {
         let is_known = self.round_trip > 0.0;
         Header::Xcp(Congestion {
@@ -221,7 +224,7 @@ impl Source {
         })
     }
 
-    /// Sends a packet if it may, and sees to it that it is woken when there is more to do.
+    /// Sends a packet if it may, and sets the timer for the next.
     fn go_on(&mut self, now: Time, orders: &mut Orders) {
         if self.next_packet() <= now {
             orders.send(0, self.header(now));
@@ -238,9 +241,9 @@ impl Source {
         }
     }
 
-    /// When the next packet may go; not before an acknowledgement comes if the window is full.
+    /// Time at which the next packet may go; with a full window an acknowledgement must come before.
     fn next_packet(&self) -> Time {
-        // Of a window of 3.5 packets there are 3 or 4 under way.
+        // With a window of 3.5 packets, 3 or 4 are in flight.
         if self.under_way() as f64 >= self.window.ceil() {
             return NEVER;
         }
@@ -248,14 +251,14 @@ impl Source {
         self.sent.map_or(Time(0), |sent| after(sent, gap).max(Time(sent.0 + 1)))
     }
 
-    /// How long an acknowledgement may take, in seconds.
+    /// Timeout for an acknowledgement in seconds.
     fn wait(&self) -> f64 {
         let wait =
             if self.round_trip > 0.0 { (self.round_trip + 4.0 * self.deviation).max(LEAST_WAIT) } else { FIRST_WAIT };
         wait * f64::from(1 << self.doublings.min(MOST_DOUBLINGS))
     }
 
-    /// Takes a round trip in, in seconds.
+    /// Adds a round trip in seconds.
     fn measure(&mut self, took: f64) {
         if self.round_trip > 0.0 {
             self.deviation += ((took - self.round_trip).abs() - self.deviation) / 4.0;
@@ -265,7 +268,7 @@ impl Source {
         }
     }
 
-    /// Changes the window, within what it may be.
+    /// Sets the window within its limits.
     fn set_window(&mut self, window: f64) {
         let most = (self.demand * self.round_trip / self.packet).min(MOST_WINDOW);
         self.window = window.min(most).max(1.0);
@@ -286,7 +289,7 @@ impl SourceControl for Source {
     fn on_reply(&mut self, now: Time, _: usize, header: &Header, orders: &mut Orders) {
         let Header::Xcp(reply) = header else { return };
         if !(self.settled..self.next).contains(&reply.number) {
-            // Seen before, or given up.
+            // The packet was acknowledged before, or counted as lost.
             return;
         }
         let has_gap = reply.number > self.settled;
@@ -325,33 +328,33 @@ impl SourceControl for Source {
     }
 
     fn leave(&mut self, _: Time, orders: &mut Orders) {
-        // Links hold nothing of it.
+        // Links hold no state of the connection.
         orders.has_left = true;
     }
 }
 
-/// All that a link keeps.
+/// State of a link.
 #[derive(Clone, Debug)]
 struct Link {
     parameters: Parameters,
-    /// The mean round trip in the interval before, in seconds.
+    /// Mean round trip in the interval before, in seconds.
     interval: f64,
-    /// When the present interval began, and what the link had taken in by then.
+    /// Time at which the present interval began, and bytes that had arrived by then.
     began: Time,
     arrived: u64,
-    /// In the present interval: the sums of gaps, and of gaps times round trips; whether there was any packet.
+    /// Sums of gaps, and of gaps times round trips, in the present interval; whether it had any packet.
     gaps: f64,
     gaps_by_round_trip: f64,
     has_seen: bool,
-    /// What is still to be given away and to be taken, in byte/s, and what of it falls on a second of gap and on a byte.
+    /// Rate in byte/s still to be granted and to be withdrawn, and the parts of it for a second of gap and for a byte.
     up: f64,
     down: f64,
     up_part: f64,
     down_part: f64,
-    /// The least that waited, of the interval before and so far, in bytes.
+    /// Least queue in bytes, of the interval before and so far.
     queue: f64,
     least: u64,
-    /// When the interval is over, when the queue is looked at, and when the link will be woken next.
+    /// Times of the end of the interval, of the next look at the queue, and of the next wake-up.
     interval_ends: Time,
     queue_ends: Time,
     armed: Time,
@@ -386,16 +389,16 @@ impl Link {
         self.interval_ends = after(link.now, self.interval);
     }
 
-    /// Looks at the queue.
+    /// Updates the least queue.
     fn look(&mut self, link: &LinkView) {
         let backlog = link.queue.backlog().0;
         (self.queue, self.least) = (self.least.min(backlog) as f64, backlog);
         let free_in = backlog as f64 * BITS / link.capacity.0;
-        // A link that carries nothing now is looked at as often as may be.
+        // A link that carries nothing now looks as often as permitted.
         self.queue_ends = after(link.now, ((self.interval - free_in) / 2.0).max(LEAST_QUEUE_INTERVAL));
     }
 
-    /// The interval is over: decides what is given and taken in the next.
+    /// Ends an interval: decides the changes of the next.
     fn decide(&mut self, link: &LinkView) {
         let Parameters { alpha, beta, shuffle } = self.parameters;
         let bytes = link.queue.arrived().0.saturating_sub(self.arrived) as f64;
@@ -410,7 +413,7 @@ impl Link {
         self.down_part = if bytes > 0.0 { self.down / bytes } else { 0.0 };
     }
 
-    /// Tells a packet its part of the change.
+    /// Gives a packet its part of the change.
     fn tell(&mut self, packet: &mut Congestion) {
         let mut up = self.up.min(self.up_part * packet.gap);
         let mut down = self.down.min(self.down_part * packet.packet);
@@ -482,7 +485,7 @@ impl LinkControl for Link {
     }
 
     fn is_clear(&self) -> bool {
-        // It knows sums of traffic, and no connection.
+        // Links keep sums of traffic and no state of connections.
         true
     }
 }

@@ -1,7 +1,7 @@
-//! The source of a connection: sends its stream over its paths, finds out what was lost, and asks the control for windows.
+//! The source of a connection: sends its stream over its paths, detects losses, and asks the control for windows.
 //!
-//! Whoever drives it calls `poll` after everything that happens, until nothing more may be sent; then `wake_at` says when
-//! to ask again, and `deadline` when a path has waited too long.
+//! The driver calls `poll` after each event, until nothing more may be sent. Then `wake_at` is the time of the next
+//! poll, and `deadline` the time of a path's timeout.
 
 mod onward;
 mod path;
@@ -16,10 +16,10 @@ use super::stream::{Lack, Stream};
 use super::{Scheduler, Settings};
 use crate::window::{Acked, Signal, WindowControl};
 
-/// What windows may lack of a whole packet, by rounding.
+/// Part of a packet that a window may lack by rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// For how long so many bytes hold up the next packet at a pace, in picoseconds.
+/// Time in picoseconds that bytes take at a pace.
 #[inline]
 fn gap(bytes: u64, pace: Rate) -> u64 {
     (bytes as f64 * BIT_PICOSECONDS / pace.0.max(1.0)) as u64
@@ -33,18 +33,19 @@ pub struct Source {
     paths: Vec<Path>,
     /// Whether a path may have had room in its window and nothing to send.
     is_starved: bool,
-    /// When to poll again, though nothing happens until then.
+    /// Time of the next poll if nothing happens before.
     wake: Option<Time>,
     /// The path that sent last.
     last: usize,
-    /// The data up to here were not worth sending once more on another path.
+    /// Offset of the data that were last sent a second time on another path.
     reinjected: Option<u64>,
-    /// If the sink has no room for a packet and nothing is under way: when it is asked whether it has, and how often it was.
+    /// Next probe of a sink without room while nothing is in flight: its time, and the number of probes so far.
     probe: Option<(Time, u32)>,
 }
 
 impl Source {
-    /// A source with so many paths, none of them open, for so many bytes or without end, written at the rate of `demand`.
+    /// Creates a source of `paths` closed paths, for an amount of bytes or an endless stream, written at the rate of
+    /// `demand`.
     pub fn new(
         control: Box<dyn WindowControl>,
         settings: Settings,
@@ -66,7 +67,7 @@ impl Source {
         }
     }
 
-    /// A path may be used from now on.
+    /// Opens a path for sending.
     pub fn open(&mut self, path: usize, now: Time) {
         let own = &mut self.paths[path];
         if !own.is_open {
@@ -87,12 +88,12 @@ impl Source {
         }
     }
 
-    /// Whether a path may be used.
+    /// Whether a path is open.
     pub fn is_open(&self, path: usize) -> bool {
         self.paths[path].is_open
     }
 
-    /// A path is used no longer; what is under way there goes over others.
+    /// Closes a path; data in flight there are sent again over other paths.
     pub fn close(&mut self, path: usize) {
         let own = &mut self.paths[path];
         if own.is_open {
@@ -104,18 +105,18 @@ impl Source {
         }
     }
 
-    /// Which paths share links, by a number for each.
+    /// Sets which paths share links, by a group number for each path.
     pub fn regroup(&mut self, groups: &[u32]) {
         self.control.regroup(groups);
     }
 
-    /// The application writes at another rate from now on.
+    /// Changes the rate at which the application writes.
     pub fn set_demand(&mut self, now: Time, demand: Rate) {
         self.stream.set_demand(now, demand);
         self.is_starved = true;
     }
 
-    /// Nothing is sent any more.
+    /// Stops sending.
     pub fn stop(&mut self) {
         self.stream.stop();
         (0..self.paths.len()).for_each(|path| self.close(path));
@@ -126,7 +127,7 @@ impl Source {
         self.stream.is_done()
     }
 
-    /// All data before this byte have arrived.
+    /// All data before this offset have arrived.
     pub fn complete(&self) -> u64 {
         self.stream.complete()
     }
@@ -136,13 +137,13 @@ impl Source {
         self.stream.is_sent()
     }
 
-    /// The window of a path in packets, 0 if it is closed, and its smoothed round trip in seconds, 0 before the first.
+    /// Window of a path in packets, 0 if it is closed, and its smoothed round trip in seconds, 0 before the first.
     pub fn state(&self, path: usize) -> (f64, f64) {
         let own = &self.paths[path];
         (if own.is_open { self.control.window(path) } else { 0.0 }, own.rtt.smoothed())
     }
 
-    /// How fast packets of an open path may be sent, and the smoothed share of marked ones, of controls that have such.
+    /// Pace of an open path, and its smoothed share of marked packets; `None` where the control has none.
     pub fn pace_and_marks(&self, path: usize) -> (Option<Rate>, Option<f64>) {
         if !self.paths[path].is_open {
             return (None, None);
@@ -150,14 +151,14 @@ impl Source {
         (self.control.pace(path), self.control.marked_share(path))
     }
 
-    /// The rate that the window of a path comes to, or its pace if that is less.
+    /// Rate that the window of a path amounts to, or its pace if that is less.
     pub fn rate(&self, path: usize) -> Rate {
         let (window, rtt) = self.state(path);
         let rate = if rtt > 0.0 { 8.0 * self.settings.packet.0 as f64 * window / rtt } else { 0.0 };
         Rate(self.control.pace(path).map_or(rate, |pace| rate.min(pace.0)))
     }
 
-    /// An acknowledgement arrives on a path.
+    /// Processes an acknowledgement on a path.
     pub fn on_ack(&mut self, now: Time, path: usize, ack: &Ack) {
         self.stream.on_ack(ack.complete, ack.room);
         if !self.paths[path].is_open {
@@ -213,7 +214,7 @@ impl Source {
         self.control.on_ack(path, &acked);
     }
 
-    /// Takes what is lost off a path; says whether that lowered the window.
+    /// Removes lost packets from a path; true if that lowered the window.
     fn find_losses(&mut self, now: Time, path: usize, in_flight: u32) -> bool {
         let own = &mut self.paths[path];
         let wait = own.rtt.reordering();
@@ -235,14 +236,14 @@ impl Source {
         self.control.on_signal(path, signal, in_flight, now);
     }
 
-    /// When a path has waited too long, for an acknowledgement or for a packet that others have overtaken.
+    /// Time of a path's next timeout: for an acknowledgement, or for a packet that later ones have overtaken.
     pub fn deadline(&self, path: usize) -> Option<Time> {
         let own = &self.paths[path];
         let late = own.sent.late_at(own.rtt.reordering());
         own.patience.into_iter().chain(late).min()
     }
 
-    /// The time may have come that `deadline` gave.
+    /// Processes a timeout of a path, if one is due.
     pub fn on_deadline(&mut self, now: Time, path: usize) {
         let own = &mut self.paths[path];
         let in_flight = own.sent.in_flight();
@@ -254,7 +255,8 @@ impl Source {
             if own.timeouts == 1 {
                 self.signal(now, path, Signal::Timeout, in_flight);
             } else {
-                // The window is one packet already: to tell once more would take what it was before for that [rfc5681, eq. 4].
+                // The window is one packet already. A second signal would take it for the window before the loss
+                // [rfc5681, eq. 4].
                 own.recovery = own.sent.next();
             }
         } else {
@@ -266,7 +268,7 @@ impl Source {
         }
     }
 
-    /// The next packet to send now, and on which path; `hint` is the path on which something has just happened.
+    /// Returns the next packet to send now, and its path; `hint` is the path of the last event.
     pub fn poll(&mut self, now: Time, hint: usize) -> Option<(usize, Segment)> {
         self.wake = None;
         let path = self.choose(now, hint)?;
@@ -284,7 +286,7 @@ impl Source {
             }
         };
         if self.has_better(path) {
-            // It may not come through.
+            // The packet may be lost on this path, so another path sends it too.
             self.stream.on_lost(chunk);
         }
         self.last = path;
@@ -306,7 +308,8 @@ impl Source {
         self.stream.complete() ^ self.settings.packet.0 ^ self.last as u64
     }
 
-    /// Reads what an acknowledgement needs of a path: the second step.
+    /// Reads the state of a path that an acknowledgement needs, so that the processor fetches it early: the second
+    /// step.
     #[doc(hidden)]
     #[inline]
     pub fn prefetch_at(&self, path: usize) -> u64 {
@@ -314,24 +317,25 @@ impl Source {
         own.deliveries.count() ^ own.recovery ^ own.next_send.0 ^ own.sent.first() ^ self.control.window(path).to_bits()
     }
 
-    /// Reads what an acknowledgement needs of the packets under way on a path: the third step.
+    /// Reads the packets in flight that an acknowledgement needs, so that the processor fetches them early: the third
+    /// step.
     #[doc(hidden)]
     #[inline]
     pub fn prefetch_at_sent(&self, path: usize) -> u64 {
         self.paths[path].sent.oldest().map_or(0, |sent| sent.at.0 ^ sent.before.prefetch())
     }
 
-    /// A packet that `poll` gave leaves at a time a little later than that: its round trip begins then.
+    /// Sets the time at which a packet from `poll` left, from which its round trip counts.
     pub fn left(&mut self, path: usize, number: u64, at: Time) {
         self.paths[path].sent.left(number, at);
     }
 
-    /// When to poll again though nothing happens until then, after `poll` has given nothing.
+    /// Time of the next poll if nothing happens before, after `poll` has returned nothing.
     pub fn wake_at(&self) -> Option<Time> {
         self.wake
     }
 
-    /// Which path takes the next packet.
+    /// Chooses the path that takes the next packet.
     fn choose(&mut self, now: Time, hint: usize) -> Option<usize> {
         if !self.is_starved {
             return self.may_send(now, hint).then_some(hint);
@@ -355,18 +359,18 @@ impl Source {
         best.map(|(_, path)| path)
     }
 
-    /// The path with the least of these sends first; equals take turns.
+    /// Rank of a path: the path with the least rank sends first, and equal ranks take turns.
     fn rank(&self, path: usize) -> (u32, f64) {
         let count = self.paths.len();
         let rank = match self.settings.scheduler {
             Scheduler::LowestRtt => self.paths[path].rtt.smoothed(),
             Scheduler::RoundRobin | Scheduler::Redundant => ((path + count - self.last - 1) % count) as f64,
         };
-        // What has stayed silent for longest comes last.
+        // The path with the most timeouts in a row comes last.
         (self.paths[path].timeouts, rank)
     }
 
-    /// Whether a path may send a packet now; if only its pace forbids it, that is when to poll again.
+    /// Whether a path may send a packet now. If only its pace forbids it, sets the time of the next poll.
     fn may_send(&mut self, now: Time, path: usize) -> bool {
         let own = &mut self.paths[path];
         if !own.is_open || f64::from(own.sent.in_flight() + 1) > self.control.window(path) + ROUNDING {
@@ -388,7 +392,7 @@ impl Source {
         true
     }
 
-    /// What a path sends next.
+    /// Takes the data that a path sends next.
     fn take(&mut self, now: Time, path: usize) -> Result<(usize, Chunk), Lack> {
         let most = self.settings.packet.0 as u32;
         let chunk = match self.settings.scheduler {

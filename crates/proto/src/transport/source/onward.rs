@@ -1,4 +1,5 @@
-//! What a source knows of what its paths can carry, and what it tells the loop before: for connections in chains of loops.
+//! The capacity of a source's paths, and the rate that it reports to the loop before, for connections in chains of
+//! loops.
 
 use anabranch_core::{Rate, Time};
 
@@ -6,7 +7,7 @@ use super::{Source, gap};
 use crate::transport::{NO_RATE, Told};
 
 impl Source {
-    /// Of the links of a path the least capacity, as far as the source knows; infinite if it knows of none.
+    /// Sets the least capacity of the links of a path as far as the source knows; infinite if it knows of none.
     pub fn set_capacity(&mut self, path: usize, capacity: Rate) {
         let bps = if capacity.0.is_finite() { capacity.0.max(1.0) as u64 } else { 0 };
         if self.paths[path].known_bps != bps {
@@ -15,7 +16,7 @@ impl Source {
         }
     }
 
-    /// An acknowledgement says what the next loop sends at.
+    /// Records the sending rate of the next loop, which an acknowledgement reports.
     #[inline]
     pub(super) fn on_onward_rate(&mut self, path: usize, onward_bps: u64) {
         let bps = if onward_bps == NO_RATE { 0 } else { onward_bps.max(1) };
@@ -25,8 +26,8 @@ impl Source {
         }
     }
 
-    /// Tells the control the lesser of the two. If that makes it faster, the next packet waits by the new pace: after one
-    /// that left when next to nothing could be carried, it would be due in a quarter of an hour.
+    /// Passes the lesser of the two rates to the control. If the pace rises, the next packet waits by the new pace:
+    /// after a packet that left at almost no rate, it would otherwise be due in a quarter of an hour.
     pub(super) fn tell_capacity(&mut self, path: usize) {
         let own = &mut self.paths[path];
         if !own.is_open {
@@ -43,13 +44,13 @@ impl Source {
         }
     }
 
-    /// What the loop before may count on, over all paths.
+    /// Rate on which the loop before may count, over all paths, in bits a second.
     ///
-    /// [`NO_RATE`] as long as nothing is known, and while no path is open: then the room at the relay is what limits the
-    /// loop before. If it were told 0, it would send nothing whose acknowledgement could tell it that a path is open again.
+    /// It is [`NO_RATE`] as long as nothing is known, and while no path is open; then the room at the relay limits the
+    /// loop before. A report of 0 would stop that loop, and no acknowledgement could tell it that a path is open again.
     ///
-    /// Windows of several sources add up to more than a link carries, since they hold what waits there too: what they come
-    /// to, told to the loop before, fills the relay. What comes through does not, and is a round trip late.
+    /// Windows of several sources amount to more than a link carries, since they include waiting packets. Such a rate,
+    /// reported to the loop before, fills the relay. The delivery rate does not, but it is a round trip old.
     pub fn onward_bps(&self, told: Told) -> u64 {
         let of = |path: usize| {
             let own = &self.paths[path];
@@ -61,13 +62,13 @@ impl Source {
         if sum > 0.0 { (sum as u64).min(NO_RATE - 1) } else { NO_RATE }
     }
 
-    /// So many bytes have come from the loop before.
+    /// Adds bytes that have come from the loop before.
     pub fn on_arrival(&mut self, bytes: u64) {
         self.stream.on_arrival(bytes);
         self.is_starved = true;
     }
 
-    /// Bytes that have come from the loop before, and were not sent yet.
+    /// Bytes that have come from the loop before and were not sent yet.
     pub fn backlog(&self) -> u64 {
         self.stream.backlog()
     }

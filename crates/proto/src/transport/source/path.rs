@@ -1,4 +1,4 @@
-//! A path of a connection, as its source knows it.
+//! State of one path of a connection at its source.
 
 use anabranch_core::{Span, Time};
 
@@ -8,8 +8,8 @@ use super::super::outstanding::{Outstanding, Sent};
 use super::super::packets::Chunk;
 use super::super::rtt::Rtt;
 
-/// In picoseconds: the longest wait for an acknowledgement, or for room at the sink until it is asked again, unless the
-/// first wait is set to be longer [rfc6298, sec. 2.5].
+/// The longest timeout, and the longest wait between probes of a sink without room, in picoseconds. A longer first
+/// timeout takes its place [rfc6298, sec. 2.5].
 pub(super) const MOST_WAIT: u64 = 60_000_000_000_000;
 
 /// A path of a connection.
@@ -18,35 +18,36 @@ pub(super) struct Path {
     pub(super) is_open: bool,
     pub(super) sent: Outstanding,
     pub(super) rtt: Rtt,
-    /// When patience is over, and how often it was in a row.
+    /// Time of the timeout, and the number of timeouts in a row.
     pub(super) patience: Option<Time>,
     pub(super) timeouts: u32,
-    /// Packets with lesser numbers had been sent when a loss or a mark was last found.
+    /// Number of the next packet when a loss or a mark was last detected.
     pub(super) recovery: u64,
-    /// The round ends when those with lesser numbers are acknowledged or lost.
+    /// The round ends when all packets with lesser numbers are acknowledged or lost.
     pub(super) round: u64,
-    /// Whether the window held it back when it last sent.
+    /// Whether the window limited the path when it last sent.
     pub(super) is_limited: bool,
-    /// What the sink has counted of marks.
+    /// Number of marks that the sink has counted.
     pub(super) marked: u32,
     pub(super) last_sent: Time,
-    /// Its pace lets no packet go before.
+    /// Earliest time at which the pace lets a packet go.
     pub(super) next_send: Time,
     pub(super) deliveries: Deliveries,
-    /// Under the redundant scheduler the next byte that it sends.
+    /// Offset of the next byte to send under the redundant scheduler.
     pub(super) copied: u64,
-    /// In bits a second: the least capacity of its links as far as it is known, and what the next loop sends at; 0 for
-    /// none.
+    /// Least capacity of the path's links as far as it is known, and sending rate of the next loop, in bits a second; 0
+    /// for none.
     pub(super) known_bps: u64,
     pub(super) onward_bps: u64,
-    /// When the round began, the packets delivered by then, and how many a second were in the last rounds.
+    /// Time when the round began, packets delivered by then, and packets delivered a second in recent rounds.
     pub(super) round_at: Time,
     pub(super) round_delivered: u64,
     pub(super) round_rate: f64,
 }
 
 impl Path {
-    /// How long to wait for an acknowledgement, which the sink may put off if it does not acknowledge every packet.
+    /// Timeout for an acknowledgement, in picoseconds. It allows for the delay of a sink that does not acknowledge
+    /// every packet.
     pub(super) fn wait(&self, settings: &Settings) -> u64 {
         let wait = self.rtt.patience().map_or(settings.first_wait, |wait| wait.max(settings.least_wait));
         wait.0
@@ -59,7 +60,7 @@ impl Path {
         self.sent.first() < self.recovery
     }
 
-    /// A packet is sent; gives its number.
+    /// Records a packet that is sent, and returns its number.
     pub(super) fn send(&mut self, now: Time, chunk: Chunk, settings: &Settings) -> u64 {
         if self.sent.in_flight() == 0 {
             self.deliveries.begin(now);
@@ -71,7 +72,7 @@ impl Path {
         self.sent.push(Sent::new(chunk, now, self.deliveries.before()))
     }
 
-    /// A round has ended: how fast packets were delivered in it counts a quarter.
+    /// Ends a round: its delivery rate enters the average with a weight of a quarter.
     pub(super) fn count_round(&mut self, now: Time) {
         let seconds = Span(now.0.saturating_sub(self.round_at.0)).seconds();
         if seconds > 0.0 && self.round_at > Time(0) {

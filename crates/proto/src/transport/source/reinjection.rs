@@ -1,5 +1,5 @@
-//! What a source sends twice though it may not be lost: all under the redundant scheduler, what holds others up, and what
-//! is late at the end.
+//! Data that a source sends twice although they may not be lost: all data under the redundant scheduler, data that
+//! block the sink, and late data at the end.
 
 use anabranch_core::{Span, Time};
 
@@ -12,18 +12,18 @@ use super::path::{MOST_WAIT, Path};
 use crate::window::Signal;
 
 impl Source {
-    /// Whether another path works better than one that has timed out.
+    /// Whether this path has timed out and another open path has fewer timeouts.
     pub(super) fn has_better(&self, path: usize) -> bool {
         let timeouts = self.paths[path].timeouts;
         timeouts > 0 && self.paths.iter().any(|other| other.is_open && other.timeouts < timeouts)
     }
 
-    /// What a path sends next if each sends all.
+    /// Takes the data that a path sends next if each path sends all data.
     pub(super) fn copy(&mut self, now: Time, path: usize, most: u32) -> Result<Chunk, Lack> {
         let offset = self.paths[path].copied.max(self.stream.complete());
         if offset >= self.stream.next() {
             let chunk = self.stream.take(now, most)?;
-            // What was lost may come first.
+            // Lost data may come first.
             self.paths[path].copied = chunk.end().max(offset);
             return Ok(chunk);
         }
@@ -32,8 +32,8 @@ impl Source {
         Ok(chunk)
     }
 
-    /// What is sent once more since nothing new can be, and on which path: the first of those that may send which has
-    /// something to send.
+    /// Takes data to send again where nothing new can be sent, and chooses the path: the first path that may send and
+    /// has something to send.
     pub(super) fn take_again(&mut self, now: Time, mut lack: Lack) -> Result<(usize, Chunk), Lack> {
         if lack == Lack::Room && self.paths.iter().all(|path| path.sent.in_flight() == 0) {
             return self.ask_for_room(now);
@@ -55,23 +55,25 @@ impl Source {
         Err(lack)
     }
 
-    /// The sink has no room, and no acknowledgement is to come that could say when it has: a byte that it has makes it say
-    /// so, should what it said of itself be lost. It is asked less and less often until there is room for a packet.
+    /// Probes a sink that has no room while nothing is in flight.
+    ///
+    /// No acknowledgement is due that could report room, and a report by the sink may be lost. One byte that the sink
+    /// has already makes it answer. Probes become rarer until there is room for a packet.
     fn ask_for_room(&mut self, now: Time) -> Result<(usize, Chunk), Lack> {
         let wait = self.paths[self.last].wait(&self.settings);
         let (due, tries) = *self.probe.get_or_insert((Time(now.0.saturating_add(wait)), 0));
         if due > now {
             return Err(Lack::Until(due));
         }
-        // If only its pace holds a path back, that says when to ask.
+        // If only its pace holds a path back, the pace determines the time of the probe.
         let path = (0..self.paths.len()).find(|&path| self.may_send(now, path)).ok_or(Lack::Room)?;
         let wait = wait.saturating_mul(2 << tries.min(8)).min(wait.max(MOST_WAIT));
         self.probe = Some((Time(now.0.saturating_add(wait)), tries + 1));
         Ok((path, Chunk { offset: self.stream.complete().saturating_sub(1), bytes: 1 }))
     }
 
-    /// The sink has no room for more since something is missing: a path that could send sends that once more, and the
-    /// one that holds all up slows down.
+    /// Takes data that block a sink without room, to be sent again on a path that could send; the path that delays them
+    /// slows down.
     fn reinject(&mut self, now: Time, path: usize) -> Option<Chunk> {
         let missing = self.stream.complete();
         if self.reinjected == Some(missing) {
@@ -90,8 +92,9 @@ impl Source {
         Some(chunk)
     }
 
-    /// Nothing is left but what is under way: a path that could send sends once more what another will bring later than
-    /// it would, or should have brought.
+    /// Takes late data to send again at the end of the stream, when all data were sent once.
+    ///
+    /// A path that could send sends data that another path would deliver later than it, or should have delivered.
     fn hurry(&mut self, now: Time, path: usize) -> Result<Chunk, Lack> {
         let own_rtt = self.paths[path].rtt.smoothed();
         if own_rtt == 0.0 || self.paths[path].timeouts > 0 {
@@ -99,7 +102,7 @@ impl Source {
         }
         let own_arrival = after_seconds(now, own_rtt);
         let put_off = self.settings.put_off();
-        // A path that never answered is given as long as the slowest of the others.
+        // A path without any acknowledgement gets the longest timeout of the other paths.
         let longest = self.paths.iter().filter_map(|path| path.rtt.patience()).max();
         let mut best: Option<(Time, &mut Sent)> = None;
         let mut lack = Lack::AtEnd;

@@ -1,26 +1,28 @@
-//! How a subflow stands, for controls elsewhere that are coupled with it: several senders of one file, say, whose paths share
-//! links. Each has a control of its own, which takes the subflows of the others in as they say that they stand.
+//! Snapshots of subflows, for coupled controls elsewhere.
+//!
+//! An example is several senders of one file whose paths share links. Each has its own control, which includes the
+//! subflows of the others in the state that they report.
 
 use super::MOST_WINDOW;
 
-/// What couplings go by of a subflow on which somebody else sends.
+/// The state of a remote subflow that couplings read.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Standing {
-    /// In packets.
+pub struct SubflowSnapshot {
+    /// Congestion window in packets.
     pub window: f64,
-    /// The smoothed round trip in seconds; 0 before the first.
+    /// Smoothed round trip in seconds; 0 before the first.
     pub rtt: f64,
-    /// What else its protocol knows it by: of OLIA the packets between losses, of wVegas the rate when it was last
-    /// saturated, in packets a second; 0 otherwise.
+    /// A coupling-specific value: for OLIA the packets between losses, for wVegas the rate at the last saturation in
+    /// packets a second; 0 otherwise.
     pub rank: f64,
-    /// Whether it is in slow start.
+    /// Whether the subflow is in slow start.
     pub is_starting: bool,
-    /// Whether it has timed out, and nothing was acknowledged since.
+    /// Whether the subflow has timed out and nothing was acknowledged since.
     pub is_silent: bool,
 }
 
-impl Standing {
-    /// The same within what can be, so that no control can come to harm by what is told.
+impl SubflowSnapshot {
+    /// The snapshot with values clamped to possible ones, so that no report can harm a control.
     #[must_use]
     pub fn bounded(self) -> Self {
         let number = |value: f64, least: f64, most: f64| if value >= least { value.min(most) } else { least };
@@ -34,11 +36,11 @@ impl Standing {
     }
 }
 
-/// Round trips that are told count as no shorter and no longer, in seconds; those that are shorter as not known.
+/// Least and greatest reported round trip, in seconds; a shorter one counts as unknown.
 const LEAST_RTT: f64 = 1e-7;
 const MOST_RTT: f64 = 1e4;
 
-/// The most that a rank counts.
+/// The greatest rank.
 const MOST_RANK: f64 = 1e15;
 
 #[cfg(test)]
@@ -92,19 +94,19 @@ mod tests {
     }
 
     /// What another says, or that it is gone.
-    fn told() -> impl Strategy<Value = Option<Standing>> {
-        let standing =
+    fn told() -> impl Strategy<Value = Option<SubflowSnapshot>> {
+        let snapshot =
             (ANY, ANY, ANY, any::<bool>(), any::<bool>()).prop_map(|(window, rtt, rank, is_starting, is_silent)| {
-                Standing { window, rtt, rank, is_starting, is_silent }
+                SubflowSnapshot { window, rtt, rank, is_starting, is_silent }
             });
-        let likely = (1.0..100.0, 1e-3..1.0, 0.0..1e4).prop_map(|(window, rtt, rank)| Standing {
+        let likely = (1.0..100.0, 1e-3..1.0, 0.0..1e4).prop_map(|(window, rtt, rank)| SubflowSnapshot {
             window,
             rtt,
             rank,
             is_starting: false,
             is_silent: false,
         });
-        prop::option::weighted(0.8, prop_oneof![standing, likely])
+        prop::option::weighted(0.8, prop_oneof![snapshot, likely])
     }
 
     fn tell(control: &mut dyn WindowControl, subflow: usize, happening: &Happening, at: u64) {
@@ -125,7 +127,7 @@ mod tests {
         /// Three senders, each with a subflow, that know at any time how those of the others stand, do what one does that has
         /// all three.
         #[test]
-        fn who_mirror_each_other_are_as_one(
+        fn controls_that_exchange_snapshots_are_as_one(
             name in prop::sample::select(&COUPLED[..]),
             happenings in prop::collection::vec((0_usize..3, happening()), 1..400),
         ) {
@@ -141,9 +143,9 @@ mod tests {
                 }
                 tell(joint.as_mut(), *subflow, happening, at as u64);
                 tell(apart[*subflow].as_mut(), *subflow, happening, at as u64);
-                let standing = apart[*subflow].standing(*subflow);
-                prop_assert_eq!(standing.is_some(), is_open[*subflow], "{} tells of what is open", name);
-                (0..3).filter(|other| other != subflow).for_each(|other| apart[other].mirror(*subflow, standing));
+                let snapshot = apart[*subflow].snapshot(*subflow);
+                prop_assert_eq!(snapshot.is_some(), is_open[*subflow], "{} tells of what is open", name);
+                (0..3).filter(|other| other != subflow).for_each(|other| apart[other].set_remote(*subflow, snapshot));
                 for (subflow, control) in apart.iter().enumerate().filter(|(subflow, _)| is_open[*subflow]) {
                     let (own, wanted) = (control.window(subflow), joint.window(subflow));
                     prop_assert!((own - wanted).abs() <= 1e-9 * wanted, "{}: {} for {}", name, own, wanted);
@@ -161,10 +163,10 @@ mod tests {
             let mut control = control(name);
             (0..2).for_each(|own| control.open(own, Time(0)));
             for (at, (own, happening, told)) in happenings.iter().enumerate() {
-                if let Some(standing) = told {
-                    control.mirror(2, standing.map(Standing::bounded));
+                if let Some(snapshot) = told {
+                    control.set_remote(2, snapshot.map(SubflowSnapshot::bounded));
                 }
-                let Some(before) = control.standing(*own) else {
+                let Some(before) = control.snapshot(*own) else {
                     control.open(*own, Time(0));
                     continue;
                 };

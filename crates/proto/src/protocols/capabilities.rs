@@ -1,36 +1,37 @@
-//! On what terms protocols serve connections.
+//! What protocols can serve.
 
 use super::expect::Expect;
 use crate::packet::Header;
 
-/// The least and the greatest claim that protocols weigh.
+/// Least and greatest claim that protocols support.
 const WEIGHTED: std::ops::RangeInclusive<f64> = 1e-3..=1e3;
 
-/// How far a product of weight and qos may be from 1 and still count as 1.
+/// Distance of weight times qos from 1 that still counts as 1.
 const ROUNDING: f64 = 1e-9;
 
-/// On what terms a protocol serves connections, and how.
+/// What a protocol can serve, and how it serves it.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms {
-    /// What it makes of claims.
+pub struct Capabilities {
+    /// How the protocol treats claims.
     pub claims: Claims,
     /// Whether a connection may have several paths.
     pub many_paths: bool,
-    /// How its links learn of demands.
+    /// How the links of the protocol learn demands.
     pub demands: Demands,
-    /// Whether its links are told when their capacity changes; others see it with the next packet, or when they wake.
+    /// Whether links receive a call when their capacity changes; other links see the change with the next packet, or
+    /// when they wake.
     pub hears_capacities: bool,
-    /// Whether a control packet that is held back is needless once there is a newer one.
+    /// Whether a newer control packet makes an older one that is held back unnecessary.
     pub supersedes: bool,
-    /// What tells sources how much to send.
+    /// What determines how much sources send.
     pub sources: Sources,
-    /// What a sink does to a control packet that wants a reply; false if it sends none after all.
+    /// What a sink does to a control packet that wants a reply; false if it sends no reply after all.
     pub turn: fn(&mut Header) -> bool,
-    /// What tests that hold for all protocols may expect of one that grants rates.
+    /// Expectations for tests of all protocols that grant rates.
     pub expect: Expect,
 }
 
-impl Terms {
+impl Capabilities {
     /// Connections of one path each, which share equally.
     pub const SINGLE_PATH: Self = Self {
         claims: Claims::Equal,
@@ -47,7 +48,7 @@ impl Terms {
     pub const WINDOWS: Self =
         Self { many_paths: true, demands: Demands::AtSource, sources: Sources::Windows, ..Self::SINGLE_PATH };
 
-    /// Whether sources keep windows, over the transport.
+    /// Whether sources keep windows and use the transport.
     pub fn keeps_windows(&self) -> bool {
         !matches!(self.sources, Sources::Rates | Sources::Headers)
     }
@@ -57,17 +58,18 @@ impl Terms {
         self.sources == Sources::Headers
     }
 
-    /// Whether its sources are told which of their paths share links.
+    /// Whether sources learn which of their paths share links.
     pub fn hears_groups(&self) -> bool {
         self.sources == Sources::GroupedWindows
     }
 
-    /// Whether its packets are ECT(1), those of scalable window controls.
+    /// Whether packets are ECT(1), as packets of scalable window controls are.
     pub fn is_scalable(&self) -> bool {
         self.sources == Sources::ScalableWindows
     }
 
-    /// Why a connection of this claim and so many paths cannot be served, if so; `title` is the protocol's.
+    /// Checks whether a connection with this claim and number of paths can be served; the error says why not. `title`
+    /// is the protocol's.
     pub(super) fn check(&self, title: &str, claim: f64, paths: usize) -> Result<(), String> {
         if paths > 1 && !self.many_paths {
             return Err(format!("it has {paths} paths; {title} serves one path, so it must have one (paths = 1)"));
@@ -81,36 +83,36 @@ fn send_back(_: &mut Header) -> bool {
     true
 }
 
-/// What tells sources how much to send.
+/// What determines how much sources send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sources {
-    /// The rates that they are granted.
+    /// Rates that links grant.
     Rates,
     /// Windows that links change in the headers of data packets, without the transport.
     Headers,
-    /// Their windows, over the transport.
+    /// Windows that sources keep, over the transport.
     Windows,
-    /// The same, and they are told which of their paths share links.
+    /// Windows that sources keep, over the transport, with knowledge of which paths share links.
     GroupedWindows,
-    /// Their windows, and links may mark their packets early and often, since they count the marks [rfc9331].
+    /// Windows that sources keep, over the transport, with early and frequent marks, which sources count [rfc9331].
     ScalableWindows,
 }
 
-/// How the controls of links learn of a connection's demand.
+/// How the links of a protocol learn the demand of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demands {
-    /// Its path begins with a link of its own of that capacity.
+    /// A link of this capacity stands for the demand at the beginning of the path.
     AsLinks,
-    /// The source looks after it.
+    /// The source enforces the demand.
     AtSource,
 }
 
-/// What a protocol makes of claims, that is of weight times qos.
+/// How a protocol treats claims, which are weight times qos.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claims {
     /// Rates follow claims, which must be 0.001 to 1000.
     Weighted {
-        /// Why no others; it follows the name of the protocol: "divides a price by it".
+        /// Reason for these limits, to follow the name of the protocol: "divides a price by it".
         reason: &'static str,
     },
     /// All connections share equally, so every claim must be 1.
@@ -118,7 +120,7 @@ pub enum Claims {
 }
 
 impl Claims {
-    /// Why `claim` cannot be, if so; `title` is the protocol's.
+    /// Checks whether `claim` is supported; the error says why not. `title` is the protocol's.
     pub(super) fn check(self, title: &str, claim: f64) -> Result<(), String> {
         let (is_good, reason) = match self {
             Self::Weighted { reason } => (WEIGHTED.contains(&claim), format!("{reason}, so it must be 0.001 to 1000")),
@@ -135,8 +137,8 @@ mod tests {
     #[test]
     fn who_serves_one_path_refuses_two() {
         let said = "it has 2 paths; P serves one path, so it must have one (paths = 1)";
-        assert_eq!(Terms::SINGLE_PATH.check("P", 1.0, 2), Err(said.to_owned()));
-        assert_eq!(Terms { many_paths: true, ..Terms::SINGLE_PATH }.check("P", 1.0, 2), Ok(()));
+        assert_eq!(Capabilities::SINGLE_PATH.check("P", 1.0, 2), Err(said.to_owned()));
+        assert_eq!(Capabilities { many_paths: true, ..Capabilities::SINGLE_PATH }.check("P", 1.0, 2), Ok(()));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What is to be fetched, what came of it, and why nothing did.
+//! The request of a fetch, its result, and its errors.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,50 +11,50 @@ use super::store::StoreError;
 use crate::control::{Unsuited, check_groups};
 use crate::url::Url;
 
-/// Where a file is to be fetched from.
+/// A source of a file: the sharer and the name of the file there.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// The sharer.
+    /// URL of the sharer.
     pub url: Url,
-    /// What the file is called there.
+    /// Name of the file at the sharer.
     pub name: Name,
-    /// Which of the paths to all sources share links, by a number for each path to this one; empty if it is not known.
+    /// Group of each path to this source, equal for paths to all sources that share links; empty if it is not known.
     pub groups: Vec<u32>,
 }
 
-/// What is to be fetched.
+/// The file to fetch, its sources, and how to reach them.
 #[derive(Clone, Debug)]
-pub struct Order {
-    /// From where, from all of these at once.
+pub struct FetchRequest {
+    /// Sources of the file, which all send at once.
     pub sources: Vec<Wanted>,
-    /// A file of certificates that those of the sharers are signed by, instead of fingerprints in the URLs.
+    /// File of certificates that signed those of the sharers, instead of fingerprints in the URLs.
     pub authorities: Option<PathBuf>,
-    /// Local addresses or interfaces, a path over each; none for what the system chooses.
+    /// Local addresses or interfaces, with a path over each; empty if the system chooses.
     pub via: Vec<String>,
-    /// The protocol that controls the sharers' paths.
+    /// Protocol that controls the paths of the sharers.
     pub protocol: Protocol,
-    /// Where the file is to be.
+    /// Path of the fetched file.
     pub target: PathBuf,
-    /// The hash that it has to have, if not one of the URLs says it; without any, all sharers have to have the same file.
+    /// Hash of the file, if no URL contains it; without any hash, all sharers must have the same file.
     pub hash: Option<Root>,
-    /// How long no sharer may be reached before the fetch is given up, and how long to wait for what each sharer has.
+    /// Time without a reachable sharer after which the fetch fails, and the longest wait for the hash of each sharer.
     pub patience: Duration,
 }
 
-/// A file that was fetched.
+/// The result of a fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fetched {
-    /// Its hash.
+    /// Hash of the file.
     pub root: Root,
-    /// Its bytes.
+    /// Size of the file in bytes.
     pub size: u64,
-    /// How many of them were there before.
+    /// Bytes that were on the disk before the fetch.
     pub was_there: u64,
-    /// For each source how many bytes it brought.
+    /// Bytes that each source brought.
     pub brought: Vec<u64>,
 }
 
-/// Why a file was not fetched. What was verified is on the disk; the same fetch goes on from there.
+/// The reason why a fetch failed. Verified chunks are on the disk, and a repeated fetch continues from there.
 #[derive(Debug, Error)]
 #[allow(missing_docs)]
 pub enum FetchError {
@@ -76,11 +76,11 @@ pub enum FetchError {
     Unreachable { patience: Duration, why: String },
 }
 
-impl Order {
-    /// The hash that the file has to have, as it was given or as the URLs say.
+impl FetchRequest {
+    /// The hash that the file must have, given or from the URLs.
     ///
     /// # Errors
-    /// If they say different things.
+    /// If they differ.
     pub fn hash(&self) -> Result<Option<Root>, FetchError> {
         let given = self.hash.map(|root| (format!("the hash {root} that was asked for"), root));
         let of_url = |source: &Wanted| {
@@ -95,7 +95,7 @@ impl Order {
         }
     }
 
-    /// Checks that the protocol goes by groups of paths, if there are any.
+    /// Checks that the protocol uses groups of paths, if there are any.
     ///
     /// # Errors
     /// If it does not.
@@ -104,7 +104,7 @@ impl Order {
         if is_grouped { Ok(check_groups(&self.protocol)?) } else { Ok(()) }
     }
 
-    /// How many paths there are to be to each source.
+    /// Number of expected paths to each source.
     pub(super) fn paths(&self) -> usize {
         self.via.len().max(1)
     }
