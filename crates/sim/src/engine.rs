@@ -406,7 +406,8 @@ impl<'p> Shards<'_, 'p> {
     /// Says whether fair rates may have changed since this was last asked.
     pub fn take_changes(&mut self) -> bool {
         // Every shard is asked, so that no change is reported twice.
-        self.worlds.iter_mut().fold(false, |any, world| world.take_change() || any)
+        let changes = self.worlds.iter_mut().filter_map(|world| world.take_change().then_some(()));
+        changes.count() > 0
     }
 
     /// The present capacity of a link in use, in bit/s.
@@ -422,7 +423,7 @@ impl<'p> Shards<'_, 'p> {
     /// Bytes that wait at a link in use.
     pub fn backlog(&self, link: usize) -> u64 {
         let owner = self.owner(link);
-        owner.links().backlog(link, self.now) + owner.data().queues().backlog(link)
+        owner.links().backlog(link, self.now) + owner.data().backlog(link)
     }
 
     /// The most packets that waited at a link in use since this was last asked.

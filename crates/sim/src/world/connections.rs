@@ -155,7 +155,7 @@ impl Connections {
         self.has_changed = true;
     }
 
-    /// Ends a connection at `now`, without a word of its protocol to the links.
+    /// Ends a connection at `now`, under a protocol that does not tell links of the end.
     pub(super) fn finish(&mut self, c: u32, now: u64) {
         let connection = &mut self[c];
         connection.state = State::Gone;

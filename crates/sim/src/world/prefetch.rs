@@ -6,6 +6,8 @@
 //! values that are read. Everything that events touch has methods `prefetch`, which read it and give a number without
 //! meaning.
 
+use anabranch_proto::transport::{Sink, Source};
+
 use super::World;
 use super::clock::{Kind, id};
 use crate::calendar::Event;
@@ -139,10 +141,10 @@ impl World<'_> {
             seen ^= endpoint(subflow).prefetch() ^ self.transport.subflow(subflow).prefetch();
         }
         for subflow in sinks.iter() {
-            seen ^= endpoint(subflow).sink().map_or(0, |sink| sink.prefetch());
+            seen ^= endpoint(subflow).sink().map_or(0, Sink::prefetch);
         }
         for subflow in sources.iter() {
-            seen ^= endpoint(subflow).source().map_or(0, |source| source.prefetch());
+            seen ^= endpoint(subflow).source().map_or(0, Source::prefetch);
         }
         for subflow in sinks.iter() {
             seen ^= endpoint(subflow).sink().map_or(0, |sink| sink.prefetch_at(path(subflow)));

@@ -18,7 +18,7 @@ use crate::packet::{Copies, DataPacket, NO_COPIES, Payload, Role};
 use crate::routes::{END, Routes};
 use crate::shard::Cargo;
 use crate::slab::Slab;
-pub(crate) use queue::Queues;
+use queue::Queues;
 pub(crate) use waits::Waits;
 pub use waits::{QUANTILES, Wait};
 
@@ -76,9 +76,9 @@ impl Data {
         self.strays.get(subflow).copied().unwrap_or(0)
     }
 
-    /// The queues of links with a discipline.
-    pub fn queues(&self) -> &Queues {
-        &self.queues
+    /// Bytes that wait in the queue of a link with a discipline; 0 for a link without one.
+    pub fn backlog(&self, link: usize) -> u64 {
+        self.queues.backlog(link)
     }
 
     /// The distributions of waits, if they are recorded.

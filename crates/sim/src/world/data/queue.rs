@@ -11,7 +11,7 @@ use crate::world::World;
 use crate::world::clock::Kind;
 
 /// The queues of links with a discipline.
-pub(crate) struct Queues {
+pub(super) struct Queues {
     /// A queue for each link in use that has a discipline; empty if none has.
     of_links: Vec<Option<ServedQueue>>,
     /// The packets that a queue drops while it is asked, kept so that the list is not allocated anew each time.
@@ -27,7 +27,7 @@ impl Queues {
         Self { of_links: if has_some { all() } else { Vec::new() }, dropped: Vec::new() }
     }
 
-    /// Bytes that wait in the queue of a link; 0 for a link without a discipline.
+    /// Bytes that wait in the queue of a link with a discipline; 0 for a link without one.
     pub fn backlog(&self, link: usize) -> u64 {
         self.of_links.get(link).and_then(Option::as_ref).map_or(0, ServedQueue::backlog)
     }
