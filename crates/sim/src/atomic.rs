@@ -1,4 +1,4 @@
-//! What threads share at a barrier; `tests/barrier.rs` puts loom's in the place of these.
+//! The atomics of the barrier; `tests/barrier.rs` replaces them with those of loom.
 
 pub use std::hint::spin_loop;
 pub use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

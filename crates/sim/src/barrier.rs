@@ -1,14 +1,15 @@
-//! Where threads wait for each other, thousands of times a second.
+//! A barrier at which threads wait for each other, thousands of times a second.
 
 use std::num::NonZeroUsize;
 use std::thread;
 
 use super::atomic::{AtomicBool, AtomicUsize, Ordering, spin_loop, yield_now};
 
-/// A thread looks so often whether it may go on before it lets others have the processor, if there is one for each.
+/// The number of times that a waiting thread looks before it yields its processor, if there is a processor for each
+/// thread.
 const SPINS: u32 = 4096;
 
-/// Lets threads on when all of them have come.
+/// Lets threads go on when all of them have come.
 pub struct Barrier {
     threads: usize,
     spins: u32,
@@ -18,7 +19,7 @@ pub struct Barrier {
 }
 
 impl Barrier {
-    /// For so many threads.
+    /// Creates a barrier for a number of threads.
     pub fn new(threads: usize) -> Self {
         let zero = || AtomicUsize::new(0);
         let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -29,7 +30,7 @@ impl Barrier {
     /// Waits until all threads have come.
     ///
     /// # Panics
-    /// Another thread has, so that it will never come.
+    /// Panics if another thread has panicked, since that thread will never come.
     pub fn wait(&self) {
         let round = self.round.load(Ordering::Acquire);
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
@@ -49,13 +50,13 @@ impl Barrier {
         }
     }
 
-    /// Something that tells the others if this thread panics.
+    /// Gives a guard that tells the other threads if this thread panics.
     pub fn alarm(&self) -> Alarm<'_> {
         Alarm(self)
     }
 }
 
-/// See [`Barrier::alarm`].
+/// A guard that breaks its barrier when it is dropped in a panic: then all threads that wait there panic too.
 pub struct Alarm<'a>(&'a Barrier);
 
 impl Drop for Alarm<'_> {

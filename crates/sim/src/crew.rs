@@ -1,48 +1,49 @@
-//! Threads that rest while one of them drives all shards, and that it calls back.
+//! Threads that rest while the first thread drives all shards, until it calls them back.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What the first thread says to those that rest; `T` is what they need to know when they come back.
+/// The messages of the first thread to the threads that rest; `T` is what they need to know when they come back.
 pub struct Crew<T> {
-    /// How often all others were sent to rest.
+    /// The number of times that all other threads were sent to rest.
     rests: AtomicUsize,
     orders: Mutex<Orders<T>>,
     bell: Condvar,
 }
 
+/// The last message to the threads that rest.
 struct Orders<T> {
-    /// How often they were called back.
+    /// The number of times that they were called back.
     calls: usize,
     is_over: bool,
     news: T,
 }
 
 impl<T: Copy> Crew<T> {
-    /// All are at work.
+    /// Creates a crew of which all threads work.
     pub fn new(news: T) -> Self {
         let orders = Mutex::new(Orders { calls: 0, is_over: false, news });
         Self { rests: AtomicUsize::new(0), orders, bell: Condvar::new() }
     }
 
-    /// Sends all others to rest, each as soon as it asks.
+    /// Sends all other threads to rest; each rests as soon as it asks.
     pub fn send_to_rest(&self) {
         self.rests.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// The number of times that all threads were sent to rest. A thread that has rested less often is to rest.
+    /// The number of times that all threads were sent to rest. A thread that has rested less often has to rest.
     pub fn rests(&self) -> usize {
         self.rests.load(Ordering::Acquire)
     }
 
-    /// Rests for the time of this number until called back, and gives the news; `None` if there is no more work.
+    /// Rests, for the `number`-th time, until called back. Gives the news, or `None` if there is no more work.
     pub fn rest(&self, number: usize) -> Option<T> {
         let is_idle = |orders: &mut Orders<T>| orders.calls < number && !orders.is_over;
         let orders = self.bell.wait_while(self.orders(), is_idle).unwrap_or_else(PoisonError::into_inner);
         (orders.calls >= number).then_some(orders.news)
     }
 
-    /// Calls back all that rest.
+    /// Calls back all threads that rest.
     pub fn call(&self, news: T) {
         let mut orders = self.orders();
         orders.calls += 1;
@@ -50,7 +51,7 @@ impl<T: Copy> Crew<T> {
         self.bell.notify_all();
     }
 
-    /// Something that ends all rest when it goes, also in a panic.
+    /// Gives a guard that ends all rest when it is dropped, also in a panic.
     pub fn until_over(&self) -> UntilOver<'_, T> {
         UntilOver(self)
     }

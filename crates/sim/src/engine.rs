@@ -1,10 +1,10 @@
 //! A run from its beginning to its end, in one shard or several at once.
 //!
-//! Shards go on together in windows: within one, nothing that happens in a shard can reach another, since every link
-//! between them takes longer. Then they exchange packets, and agree on the next window. What happens at a time in one
-//! shard is ordered as it would be without shards, and touches nothing that another shard has; so the outcome is the same
-//! to the last bit, whatever the number of shards, and whether each has a thread or one thread serves all.
-//! At samples all stand still.
+//! Shards go on together in windows of time. Within a window, nothing that happens in a shard can reach another shard,
+//! since every link between them takes longer. Then the shards exchange packets, and agree on the next window. Events
+//! of the same time in one shard have the order that they would have without shards, and touch nothing that another
+//! shard has. So the outcome is the same to the last bit, whatever the number of shards, and whether each shard has a
+//! thread or one thread serves all. At samples all shards stand still.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,49 +12,46 @@ use std::thread;
 use std::time::Instant;
 
 use anabranch_core::{ConnectionId, Link, Rate, Samples, Time};
-use anabranch_links::{ServedQueue, Totals};
+use anabranch_links::Totals;
 use anabranch_plan::{LinkPlan, Plan};
 
 use crate::barrier::Barrier;
-use crate::connections::Connection;
 use crate::crew::Crew;
 use crate::gain::{Gain, Threads, Way};
 use crate::partition::divide;
 use crate::record::{Grant, Outcome, Recorder};
 use crate::routes::Routes;
 use crate::shard::{Message, Owners, Shard};
-use crate::transport::Window;
-use crate::waits::{Wait, Waits};
-use crate::world::World;
+use crate::world::{Connection, Wait, Waits, Window, World};
 
-/// Progress is told every so many events.
+/// The number of events between two reports of progress.
 const SPELL: u64 = 1 << 16;
 
-/// No event to come.
+/// The time of the next event of a shard that has none.
 const NEVER: u64 = u64::MAX;
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
     /// Simulated time, in seconds.
     pub time_s: f64,
-    /// Events served.
+    /// The number of events served.
     pub events: u64,
 }
 
-/// What looks at samples as they are written down: it is given all until now, and the newest is the last.
+/// A function that is called at each sample with all samples so far; the newest is the last.
 pub type Onlooker<'a> = &'a mut dyn FnMut(&Samples);
 
 /// Runs a plan to its end on up to `threads` threads, or until `watch` says no; it is asked every 65,536 events.
 ///
-/// The outcome is the same to the last bit on any number of threads, but for [`Outcome::threads`]: on how many most of it
-/// ran. Those are fewer where the network cannot be divided into so many parts, each with work, and one where links lose,
-/// repeat or delay packets at random; never more than 64.
+/// The outcome is the same to the last bit on any number of threads, except for [`Outcome::threads`], the number of
+/// threads that most of the run used. The run uses fewer threads than wanted if the network cannot be divided into as
+/// many parts with work, one thread if links lose, repeat or delay packets at random, and never more than 64.
 pub fn simulate_on(plan: &Plan, threads: impl Into<Threads>, watch: &mut dyn FnMut(Progress) -> bool) -> Outcome {
     simulate_seen(plan, threads, watch, None)
 }
 
-/// Runs a plan as [`simulate_on`] does, and lets somebody look on; the outcome is the same.
+/// Runs a plan as [`simulate_on`] does, and shows the samples to an onlooker; the outcome is the same.
 ///
 /// The onlooker is called at each sample, on the calling thread, while all shards stand still.
 pub fn simulate_seen(
@@ -79,7 +76,7 @@ pub fn simulate_seen(
     });
     let is_whole = !shared.is_called_off.load(Ordering::Relaxed);
     let mut shards = shared.stand_still(0);
-    let reached = shards.worlds.iter().map(|world| world.now).min().unwrap_or(0);
+    let reached = shards.worlds.iter().map(|world| world.now()).min().unwrap_or(0);
     shards.now = if is_whole { plan.run.duration.0 } else { reached };
     let threads = if gain.went_together(shared.served()) { owners.shards } else { 1 };
     let outcome = recorder.finish(&shards, is_whole, threads);
@@ -106,7 +103,7 @@ impl Instants {
         self.warm.unwrap_or(NEVER).min(self.sample).min(self.end)
     }
 
-    /// The next one is over; says whether that was the last.
+    /// Passes the next instant. Says whether it was the last.
     fn pass(&mut self) -> bool {
         let now = self.next();
         if self.warm == Some(now) {
@@ -119,39 +116,41 @@ impl Instants {
     }
 }
 
-/// What all threads see.
+/// The state that all threads share.
 struct Shared<'p> {
     plan: &'p Plan,
     routes: &'p Routes,
     owners: &'p Owners,
-    /// How long what happens in a shard takes to reach another, at the least.
+    /// The shortest time in picoseconds in which an event in a shard can reach another shard.
     lookahead: u64,
     worlds: Vec<Mutex<World<'p>>>,
-    /// What shard a sends to shard b, at a times their number plus b.
+    /// The packets that shard a sends to shard b, at index a * shards + b.
     mail: Vec<Mutex<Vec<Message>>>,
-    /// Of each shard, when its next event is, and how many it has served.
+    /// For each shard the time of its next event in picoseconds.
     next: Vec<AtomicU64>,
+    /// For each shard the number of events that it has served.
     events: Vec<AtomicU64>,
     barrier: Barrier,
-    /// Those who rest are told at which instant all stand still next.
+    /// Tells threads that come back from a rest at which instant all shards stand still next.
     crew: Crew<Instants>,
+    /// Whether `watch` has said no.
     is_called_off: AtomicBool,
-    /// The same, as it was when all had come to the barrier: so that all leave after the same window.
+    /// The value of `is_called_off` when all threads had come to the barrier, so that all leave after the same window.
     is_over: AtomicBool,
 }
 
-/// What the first thread does besides.
+/// The additional duties of the first thread.
 struct Lead<'a> {
     recorder: &'a mut Recorder,
     gain: &'a mut Gain,
     watch: &'a mut dyn FnMut(Progress) -> bool,
     onlooker: Option<Onlooker<'a>>,
-    /// Events when `watch` was last called.
+    /// The number of events when `watch` was last called.
     told: u64,
 }
 
 impl Lead<'_> {
-    /// Tells how far the run is, if there is much new; says whether it may go on.
+    /// Reports the progress, if there were enough events since the last report. Says whether the run may go on.
     fn tell(&mut self, now: u64, events: u64) -> bool {
         if events < self.told + SPELL {
             return true;
@@ -185,7 +184,7 @@ impl<'p> Shared<'p> {
         shared
     }
 
-    /// Drives the first shard, or all of them while that is faster, and writes down what there is to see.
+    /// Drives the first shard, or all shards while that is faster, and takes the samples.
     fn lead(&self, lead: &mut Lead<'_>) {
         let (_alarm, _until) = (self.barrier.alarm(), self.crew.until_over());
         let mut instants = Instants::new(self.plan, Recorder::has_samples(self.plan));
@@ -210,7 +209,7 @@ impl<'p> Shared<'p> {
         }
     }
 
-    /// A window in which each shard has its thread; says whether it was the last.
+    /// Drives the first shard through a window in which each shard has its thread. Says whether it was the last window.
     fn window_together(&self, limit: u64, lead: &mut Lead<'_>) -> bool {
         self.serve(0, limit, Some(lead));
         self.barrier.wait();
@@ -225,7 +224,7 @@ impl<'p> Shared<'p> {
         is_over
     }
 
-    /// A window in which the first thread drives all shards, in turn; says whether it was the last.
+    /// Drives all shards in turn through a window. Says whether it was the last window.
     fn window_alone(&self, limit: u64, lead: &mut Lead<'_>, instants: &Instants) -> bool {
         let shards = 0..self.owners.shards;
         shards.clone().for_each(|number| self.serve(number, limit, Some(lead)));
@@ -240,12 +239,12 @@ impl<'p> Shared<'p> {
         is_over
     }
 
-    /// Which way the next window goes.
+    /// Decides which threads drive the next window.
     fn decide(&self, lead: &mut Lead<'_>) -> Way {
         if lead.gain.is_fixed() { lead.gain.way() } else { lead.gain.decide(self.served(), Instant::now()) }
     }
 
-    /// Drives one of the other shards, and rests while the first thread drives all.
+    /// Drives one of the other shards, and rests while the first thread drives all shards.
     fn follow(&self, number: usize) {
         let _alarm = self.barrier.alarm();
         let mut instants = Instants::new(self.plan, Recorder::has_samples(self.plan));
@@ -276,13 +275,13 @@ impl<'p> Shared<'p> {
         }
     }
 
-    /// Until when shards may go on by themselves; `None` if all are to stand still first.
+    /// The time until which shards may go on by themselves; `None` if all have to stand still first.
     fn limit(&self, instants: &Instants) -> Option<u64> {
         let (start, instant) = (self.earliest(), instants.next());
         (start <= instant).then(|| start.saturating_add(self.lookahead).min(instant.saturating_add(1)))
     }
 
-    /// Writes down what there is to see at an instant.
+    /// Takes the counts or the sample of an instant at which all shards stand still.
     fn record(&self, lead: &mut Lead<'_>, instants: &Instants) {
         let instant = instants.next();
         let mut shards = self.stand_still(instant);
@@ -297,13 +296,13 @@ impl<'p> Shared<'p> {
         }
     }
 
-    /// Serves all events of a shard before `limit`, and posts what it sends to others.
+    /// Serves all events of a shard before `limit`, and posts the packets that it sends to other shards.
     fn serve(&self, number: usize, limit: u64, mut lead: Option<&mut Lead<'_>>) {
         let mut world = lock(&self.worlds[number]);
         loop {
             let is_done = world.serve_until(limit, SPELL);
-            self.events[number].store(world.events, Ordering::Relaxed);
-            if lead.as_mut().is_some_and(|lead| !lead.tell(world.now, self.served())) {
+            self.events[number].store(world.events(), Ordering::Relaxed);
+            if lead.as_mut().is_some_and(|lead| !lead.tell(world.now(), self.served())) {
                 self.is_called_off.store(true, Ordering::Relaxed);
             }
             if is_done || self.is_called_off.load(Ordering::Relaxed) {
@@ -311,16 +310,16 @@ impl<'p> Shared<'p> {
             }
         }
         for to in (0..self.owners.shards).filter(|&to| to != number) {
-            *lock(&self.mail[number * self.owners.shards + to]) = world.shard.take(to);
+            *lock(&self.mail[number * self.owners.shards + to]) = world.take_mail(to);
         }
     }
 
-    /// Events served by all.
+    /// The number of events that all shards have served.
     fn served(&self) -> u64 {
         self.events.iter().map(|events| events.load(Ordering::Relaxed)).sum()
     }
 
-    /// Takes in what others have sent to a shard.
+    /// Hands a shard the packets that other shards have sent to it.
     fn receive(&self, number: usize) {
         let mut world = lock(&self.worlds[number]);
         for from in (0..self.owners.shards).filter(|&from| from != number) {
@@ -329,13 +328,13 @@ impl<'p> Shared<'p> {
         }
     }
 
-    /// Tells the others when the next event of a shard is.
+    /// Announces the time of the next event of a shard.
     fn announce(&self, number: usize) {
         let next = lock(&self.worlds[number]).next_time().unwrap_or(NEVER);
         self.next[number].store(next, Ordering::Relaxed);
     }
 
-    /// When the next event of all is.
+    /// The time of the next event of all shards.
     fn earliest(&self) -> u64 {
         self.next.iter().map(|next| next.load(Ordering::Relaxed)).min().unwrap_or(NEVER)
     }
@@ -346,12 +345,12 @@ impl<'p> Shared<'p> {
     }
 }
 
-/// A panic of another thread is told by the barrier.
+/// Locks a mutex, even if another thread has panicked with it: the barrier reports such a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// All shards, standing still.
+/// All shards while they stand still.
 pub(crate) struct Shards<'a, 'p> {
     pub plan: &'p Plan,
     pub routes: &'p Routes,
@@ -361,82 +360,83 @@ pub(crate) struct Shards<'a, 'p> {
 }
 
 impl<'p> Shards<'_, 'p> {
-    /// The shard of a connection's source.
-    pub fn home_of(&self, connection: ConnectionId) -> &World<'p> {
-        &self.worlds[self.owners.of_source(connection)]
+    /// A connection, as the shard of its source keeps it.
+    pub fn connection(&self, connection: usize) -> &Connection {
+        let home = &self.worlds[self.owners.of_source(ConnectionId::new(connection))];
+        &home.connections()[connection as u32]
     }
 
     /// The shard where a subflow begins.
     pub fn source_of(&self, subflow: usize) -> &World<'p> {
-        let connection = self.worlds[0].subflows[subflow].connection;
+        let connection = self.worlds[0].subflow(subflow).connection();
         &self.worlds[usize::from(self.owners.source[connection as usize])]
     }
 
     /// The shard where a subflow ends.
     pub fn sink_of(&self, subflow: usize) -> &World<'p> {
-        let connection = self.worlds[0].subflows[subflow].connection;
+        let connection = self.worlds[0].subflow(subflow).connection();
         &self.worlds[usize::from(self.owners.sink[connection as usize])]
     }
 
-    /// What a subflow may send now: the rate that it is granted, or that its window comes to.
+    /// The rate that a subflow may send at now: its granted rate, or the rate that its window comes to.
     pub fn granted(&self, subflow: usize) -> Rate {
         let source = self.source_of(subflow);
-        source.window_rate(subflow).unwrap_or_else(|| source.subflows[subflow].pace.rate())
+        source.window_rate(subflow).unwrap_or_else(|| source.subflow(subflow).rate())
     }
 
-    /// The window of a subflow, and what belongs to it.
+    /// The window of a subflow, and the values that belong to it.
     pub fn window(&self, subflow: usize) -> Window {
         self.source_of(subflow).window(subflow).unwrap_or(Window::NONE)
     }
 
-    /// When the sink of a connection under the transport had all, or `UNSET`; `None` for others.
+    /// The time in picoseconds at which the sink of a connection had all data, or `UNSET`; `None` if the connection is
+    /// not under a window protocol.
     pub fn completed_at(&self, connection: usize) -> Option<u64> {
         let transfer = &self.plan.transfers[connection];
         let keeps_windows = self.plan.protocols[transfer.protocol].capabilities().keeps_windows();
         let sink = &self.worlds[usize::from(self.owners.sink[connection])];
-        keeps_windows.then(|| sink.endpoints[connection].completed_at)
+        keeps_windows.then(|| sink.transport().completed_at(connection))
     }
 
     /// Whether a connection takes part in the sharing.
     pub fn is_present(&self, connection: usize) -> bool {
-        Connection::is_present(&self.home_of(ConnectionId::new(connection)).connections[connection])
+        self.connection(connection).is_present()
     }
 
-    /// Whether connections have come or gone since this was last asked.
+    /// Says whether fair rates may have changed since this was last asked.
     pub fn take_changes(&mut self) -> bool {
-        // Of every shard, so that nothing is told twice.
-        let changes = self.worlds.iter_mut().filter_map(|world| std::mem::take(&mut world.has_changed).then_some(()));
+        // Every shard is asked, so that no change is reported twice.
+        let changes = self.worlds.iter_mut().filter_map(|world| world.take_change().then_some(()));
         changes.count() > 0
     }
 
-    /// What a link can carry now, in bit/s.
+    /// The present capacity of a link in use, in bit/s.
     pub fn capacity(&self, link: usize) -> f64 {
-        self.worlds[0].links.capacity(link, Time(self.now)).0
+        self.worlds[0].links().capacity(link, Time(self.now)).0
     }
 
-    /// What has happened on a link.
+    /// The counts of a link in use.
     pub fn totals(&self, link: usize) -> Totals {
-        self.owner(link).links.totals(link, self.now)
+        self.owner(link).links().totals(link, self.now)
     }
 
-    /// Bytes that wait at a link.
+    /// Bytes that wait at a link in use.
     pub fn backlog(&self, link: usize) -> u64 {
         let owner = self.owner(link);
-        let waiting = owner.queues.get(link).and_then(Option::as_ref).map_or(0, ServedQueue::backlog);
-        owner.links.backlog(link, self.now) + waiting
+        owner.links().backlog(link, self.now) + owner.data().backlog(link)
     }
 
-    /// The most packets that waited at a link since this was last asked.
+    /// The most packets that waited at a link in use since this was last asked.
     pub fn peak(&mut self, link: usize) -> u32 {
         let now = self.now;
-        self.worlds[usize::from(self.owners.tail[link])].links.peak(link, now)
+        self.worlds[usize::from(self.owners.tail[link])].take_peak(link, now)
     }
 
     fn owner(&self, link: usize) -> &World<'p> {
         &self.worlds[usize::from(self.owners.tail[link])]
     }
 
-    /// For each link in use the sum of these rates of subflows.
+    /// For each link in use the sum of the given rates over the subflows that use it.
     pub fn loads(&self, rates: &[f64]) -> Vec<f64> {
         let mut loads = vec![0.0; self.routes.used.len()];
         for (s, &rate) in rates.iter().enumerate().filter(|(_, rate)| **rate > 0.0) {
@@ -447,7 +447,7 @@ impl<'p> Shards<'_, 'p> {
         loads
     }
 
-    /// What each link of the network can carry now, in bit/s.
+    /// The present capacity of each link of the network, in bit/s.
     pub fn capacities(&self) -> impl Iterator<Item = f64> {
         let capacity = |(link, plan): (&Link, &LinkPlan)| {
             let past = plan.changes.partition_point(|(time, _)| time.0 <= self.now);
@@ -462,48 +462,48 @@ impl<'p> Shards<'_, 'p> {
         (0..self.plan.links.len()).map(move |l| own.next_if(|(link, _)| link.index() == l).map_or(none, |(_, &v)| v))
     }
 
-    /// The sum over the shards.
+    /// The sum of a count over all shards.
     pub fn sum(&self, of: impl Fn(&World<'p>) -> u64) -> u64 {
         self.worlds.iter().map(|world| of(world)).sum()
     }
 
-    /// The greatest of the shards.
+    /// The largest value of all shards.
     pub fn latest(&self, of: impl Fn(&World<'p>) -> u64) -> u64 {
         self.worlds.iter().map(|world| of(world)).max().unwrap_or(0)
     }
 
-    /// Control packets under way.
+    /// The number of control packets under way.
     pub fn control_under_way(&self) -> u64 {
-        self.sum(|world| world.control_links.under_way() as u64)
+        self.sum(|world| world.control().under_way() as u64)
     }
 
-    /// Links, those of demands included, whose controls hold something of a connection.
+    /// The number of links, those of demands included, whose controls hold something of a connection.
     pub fn links_not_clear(&self) -> u64 {
-        let is_held = |l: &usize| self.worlds.iter().any(|w| w.controls.iter().any(|controls| !controls.is_clear(*l)));
+        let is_held = |l: &usize| self.worlds.iter().any(|world| !world.control().is_clear(*l));
         (0..self.owners.tail.len()).filter(is_held).count() as u64
     }
 
-    /// How long data packets waited at links of the network, in its order.
+    /// The waits of data packets at links of the network, in the order of the network.
     pub fn link_waits(&self) -> Vec<Wait> {
-        let of = |waits: &Waits, l: usize| waits.links[l].as_ref().map(|own| Wait::of(self.routes.used[l].0, own));
+        let of = |waits: &Waits, l: usize| waits.at_link(l, self.routes.used[l].0);
         self.waits(self.routes.used.len(), of)
     }
 
-    /// How long data of subflows waited on their whole way.
+    /// The waits of data packets on the whole way of each subflow.
     pub fn subflow_waits(&self) -> Vec<Wait> {
-        let of = |waits: &Waits, s: usize| waits.subflows[s].as_ref().map(|own| Wait::of(s as u32, own));
-        self.waits(self.plan.paths.len(), of)
+        self.waits(self.plan.paths.len(), Waits::of_subflow)
     }
 
-    /// Of so many things those that have waits; each is at home in one shard.
+    /// The waits of `count` links or subflows, without those that have none; each has its waits in one shard.
     fn waits(&self, count: usize, of: impl Fn(&Waits, usize) -> Option<Wait>) -> Vec<Wait> {
-        let found = |i| self.worlds.iter().filter_map(|world| world.waits.as_deref()).find_map(|waits| of(waits, i));
+        let found = |i| self.worlds.iter().filter_map(|world| world.data().waits()).find_map(|waits| of(waits, i));
         (0..count).filter_map(found).collect()
     }
 
-    /// All changes of granted rates by time, then subflow, then as they came.
+    /// All changes of granted rates, sorted by time, then subflow, then the order in which they came.
     pub fn grants(&self) -> Vec<Grant> {
-        let mut grants: Vec<Grant> = self.worlds.iter().flat_map(|world| world.grants.iter().copied()).collect();
+        let mut grants: Vec<Grant> =
+            self.worlds.iter().flat_map(|world| world.connections().grants().iter().copied()).collect();
         grants.sort_by_key(|grant| (grant.time, grant.subflow));
         grants
     }

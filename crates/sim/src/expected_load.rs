@@ -1,4 +1,4 @@
-//! How much each subflow will send, as far as a plan tells beforehand.
+//! An estimate of the packets that each subflow sends, from the plan alone.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use anabranch_plan::{CAPACITIES, LEAST_ROUND_TRIP, Plan};
 
 use crate::routes::Routes;
 
-/// A guess at the packets that each subflow sends, control packets included: as if all connections were there together
-/// and had the rates of one pass of upward max-min, each for as long as it stays or until all is sent.
+/// Estimates the packets that each subflow sends, control packets included. It assumes that all connections are present
+/// together with the rates of one pass of upward max-min, each as long as it stays or until it has sent all its data.
 pub fn packets(plan: &Plan, routes: &Routes) -> Vec<f64> {
     let rates = if plan.run.data { rates(plan, routes) } else { vec![0.0; plan.paths.len()] };
     let mut packets = Vec::with_capacity(plan.paths.len());
@@ -21,19 +21,19 @@ pub fn packets(plan: &Plan, routes: &Routes) -> Vec<f64> {
         let most = transfer.amount.map_or(f64::INFINITY, |amount| amount.0 as f64);
         let bytes = rates[own.clone()].iter().sum::<f64>() * seconds / BITS;
         let part = if bytes > most { most / bytes } else { 1.0 };
-        // Control packets are some each second, however little is sent.
+        // A source sends some control packets each second, however little data it sends.
         let control = |p: usize| 2.0 * seconds / round_trip(plan, p).max(LEAST_ROUND_TRIP.0 as f64 / 1e12);
         packets.extend(own.map(|p| control(p) + part * rates[p] * seconds / BITS / transfer.packet.0 as f64));
     }
     packets
 }
 
-/// What a path takes there and back, in seconds.
+/// The propagation delay of a path there and back, in seconds.
 fn round_trip(plan: &Plan, path: usize) -> f64 {
     2.0 * plan.paths.path(path).iter().map(|&l| plan.network.link(l).delay.0 as f64 / 1e12).sum::<f64>()
 }
 
-/// A rate for each subflow, in bit/s.
+/// The expected rate of each subflow, in bit/s.
 fn rates(plan: &Plan, routes: &Routes) -> Vec<f64> {
     let capacity = |link: &LinkId| {
         let changes = plan.links[link.index()].changes.iter().map(|&(_, rate)| rate.0);

@@ -1,14 +1,15 @@
-//! The ideal beside the real: fair rates of the connections that are there, and how far granted rates are from them.
+//! Fair rates of the connections that are present, and the distance of granted rates from them.
 //!
 //! Fair means max-min where every connection has one path, and upward max-min otherwise, or proportional if the plan
-//! says so. Upward max-min fair rates are not unique: a protocol may settle on others than those computed here. So besides
-//! the error by connection there is the residual, which is 0 at any of them. Rates are computed anew only when connections,
-//! capacities or the paths that may be used have changed.
+//! says so. Upward max-min fair rates are not unique: a protocol may settle on other rates than those computed here. So
+//! besides the error by connection there is the residual, which is 0 at any of them. Rates are computed anew only when
+//! connections, capacities or usable paths have changed.
 //!
-//! Connections in chains of loops share as what they carry does from its first source to its last target: the first loop
-//! counts with the links of those after it, and these have what those before them have together. If one after it is not
-//! there, or has no path to use, nothing gets through: its rate is 0 once relays are full. A link that a chain takes twice
-//! counts once, since paths to share have no loops: then rates over it are too high.
+//! A chain of loops shares as one connection from its first source to its last target: the path of the first loop goes
+//! on over the links of the later loops. The fair rate of a later loop is the sum over the loops before it. If a later
+//! loop is not present, or has no usable path, nothing gets through: then the rate is 0 once relays are full. A link
+//! that a chain takes twice counts once, since the paths of a fair sharing have no loops: then rates over it are too
+//! high.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,47 +21,47 @@ use anabranch_plan::Plan;
 use crate::engine::Shards;
 use crate::summary::Summary;
 
-/// To this relative tolerance the fair rates are fair.
+/// The relative tolerance of the fair rates.
 const TOLERANCE: f64 = 1e-6;
-/// The most passes spent on them.
+/// The largest number of passes to compute them.
 const PASSES: usize = 2000;
 
-/// A link that fair rates load to this share of its capacity is a bottleneck.
+/// The share of its capacity that fair rates must load a link with for it to count as a bottleneck.
 const BOTTLENECK: f64 = 1.0 - 1e-5;
 
-/// How far granted rates are from fair at an instant.
+/// The distance of granted rates from fair rates at an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Gauge {
-    /// The largest shortfall of a subflow from its best bottleneck, see `anabranch_fair::certify`.
+    /// The largest shortfall of a subflow from its best bottleneck (`anabranch_fair::certify`).
     pub residual: f64,
-    /// The largest overload of a link relative to its capacity; 1 if there is no capacity at all to compare with.
+    /// The largest overload of a link relative to its capacity; 1 if the capacity is 0.
     pub overload: f64,
-    /// Connections present that have a path to use.
+    /// The number of connections that are present and have a usable path.
     pub present: u32,
 }
 
 /// A way through the loops of a chain after the first: a subflow of each, among those of its connection.
 type Way = Vec<(u32, Range<u32>)>;
 
-/// What is needed to tell.
+/// The fair rates, and everything needed to compute them anew.
 pub(crate) struct Fairness {
     is_single_path: bool,
-    /// For each connection the loop that what comes over it goes on over.
+    /// For each connection the connection of the next loop, if it ends at a relay.
     onward: Vec<Option<ConnectionId>>,
-    /// When capacities change, the latest first.
+    /// The times in picoseconds at which capacities change, the latest first.
     changes: Vec<u64>,
     problem: Option<Arc<Problem>>,
-    /// Subflows that the paths of the problem stand for; of ways through chains those of the first loops.
+    /// For each path of the problem the subflow that it stands for; for a way through a chain that of the first loop.
     subflows: Vec<u32>,
-    /// For each path of the problem how it goes on over the loops of a chain; nothing if no connection is in one.
+    /// For each path of the problem its way through the later loops of a chain; empty if there are no chains.
     onwards: Vec<Way>,
     rates: Vec<f64>,
-    /// Of the links in use.
+    /// The loads of the links in use, in bit/s.
     loads: Vec<f64>,
 }
 
 impl Fairness {
-    /// Nothing computed yet.
+    /// Prepares fair rates for a plan, without computing any.
     pub fn new(plan: &Plan) -> Self {
         let connections = 0..plan.transfers.len();
         let mut changes: Vec<u64> = plan.links.iter().flat_map(|l| &l.changes).map(|(time, _)| time.0).collect();
@@ -82,7 +83,7 @@ impl Fairness {
         &self.rates
     }
 
-    /// What the links in use would carry if everybody sent at these rates, in bit/s.
+    /// The loads of the links in use at the fair rates, in bit/s.
     pub fn loads(&self) -> &[f64] {
         &self.loads
     }
@@ -98,7 +99,7 @@ impl Fairness {
         }
     }
 
-    /// How far the granted rates of subflows are from fair.
+    /// Measures the distance of the granted rates of subflows, in bit/s, from fair rates.
     pub fn gauge(&self, granted: &[f64]) -> Gauge {
         let Some(problem) = &self.problem else { return Gauge::default() };
         let part = |(s, all): &(u32, Range<u32>)| {
@@ -116,8 +117,8 @@ impl Fairness {
         }
     }
 
-    /// The errors of connections that are granted a rate, relative to their fair rates, and those of the links
-    /// that these fill, relative to their capacities [mozo2012, sec. IV].
+    /// Summarises the errors of connections that are granted a rate, relative to their fair rates, and the errors of
+    /// bottlenecks, relative to their capacities [mozo2012, sec. IV].
     pub fn errors(&self, shards: &Shards<'_, '_>, granted: &[f64]) -> [Summary; 2] {
         let of_connection = |(c, fair): (usize, &f64)| {
             let own = shards.routes.subflows[c] as usize..shards.routes.subflows[c + 1] as usize;
@@ -165,7 +166,7 @@ impl Fairness {
         }
     }
 
-    /// Puts, in place of each subflow of the first loop of a chain, one for each way through the loops after it.
+    /// Replaces each subflow of the first loop of a chain by one path for each way through the later loops.
     fn go_on(&mut self, shards: &Shards<'_, '_>, through: &[u32], is_open: &impl Fn(&u32) -> bool) {
         self.onwards.clear();
         if shards.plan.relays.is_empty() {
@@ -197,7 +198,7 @@ impl Fairness {
         std::iter::successors(self.onward[c as usize], |next| self.onward[next.index()])
     }
 
-    /// The fair rate of a connection, or of those before it together.
+    /// The fair rate of a connection, or the sum over the connections before it in its chain.
     fn carried(&self, plan: &Plan, c: u32) -> f64 {
         let own = self.rates[c as usize];
         let Some(relay) = plan.relay(ConnectionId(c)).filter(|_| own.is_nan()) else { return own };
@@ -217,7 +218,7 @@ impl Fairness {
                 number += 1;
             }
             parts.path_connection.push(number as u32);
-            // Demands are said apart.
+            // Demands are given separately.
             let before = parts.path_links.len();
             let mut links = |s: usize| {
                 for &link in routes.path(s).iter().filter(|&&l| !routes.is_of_demand(l)) {
@@ -232,7 +233,7 @@ impl Fairness {
         }
         for &c in through {
             let id = ConnectionId(c);
-            parts.demand.push(shards.home_of(id).connections[id.index()].demand);
+            parts.demand.push(shards.connection(id.index()).demand());
             parts.weight.push(shards.plan.demands.connections()[id.index()].claim());
         }
         Problem::new(parts).expect("the scenario was checked")
@@ -253,13 +254,13 @@ impl Fairness {
     }
 }
 
-/// Whether a connection sends what comes over one that is present.
+/// Whether a connection sends the data of another connection that is present.
 fn has_present_input(shards: &Shards<'_, '_>, c: u32) -> bool {
     let is_present = |(id, _): &(ConnectionId, _)| shards.is_present(id.index());
     shards.plan.relay(ConnectionId(c)).is_some_and(|relay| relay.inputs.iter().any(is_present))
 }
 
-/// The subflows whose paths may not be used now, in their order.
+/// The subflows whose paths are closed now, in increasing order.
 fn closed(shards: &Shards<'_, '_>) -> Vec<u32> {
     let times = shards.plan.path_times.iter().filter(|own| !own.is_open(Time(shards.now)));
     times.map(|own| shards.routes.subflow(own)).collect()

@@ -1,19 +1,20 @@
-//! Whether several threads gain over one, as the clock shows while a run goes on.
+//! Decides while a run goes on, by the clock, whether several threads are faster than one.
 //!
-//! What several threads gain depends on the run and on what else the machine does, and neither is known beforehand. So both
-//! ways are tried for a moment each, in turn; the one that served more events a second goes on for a while; then both are
-//! tried again. The outcome of a run does not depend on it, only the time that it takes.
+//! The gain of several threads depends on the run and on the other load of the machine, and neither is known
+//! beforehand. So both ways are tried for a moment each, in turn. The way that served more events a second goes on for
+//! a while; then both are tried again. The choice changes the time that a run takes, and never its outcome.
 
 use std::time::{Duration, Instant};
 
-/// On how many threads a run goes.
+/// The number of threads of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
     /// On exactly this number, if the network can be divided into as many parts.
     Exactly(usize),
     /// On at most this number, while several threads are faster by the clock.
     AsPays(usize),
-    /// The same, but on no more than the processors that no other program uses when the run begins.
+    /// On at most this number, and on no more than the processors that no other program uses when the run begins, while
+    /// several threads are faster by the clock.
     IfSpare(usize),
 }
 
@@ -23,52 +24,55 @@ impl From<usize> for Threads {
     }
 }
 
-/// Who drives the shards.
+/// The threads that drive the shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Each shard has a thread.
+    /// Each shard has its thread.
     Together,
     /// The first thread drives all shards.
     Alone,
 }
 
-/// How long each way is tried: longer than a time slice of the operating system.
+/// The duration of a trial: longer than a time slice of the operating system.
 const TRY: Duration = Duration::from_millis(20);
 
-/// The first stretch on the way that was found lasts this many trials; each next one lasts twice as long.
+/// Half the length of the first stretch on the way that was faster, in trials. Each stretch lasts twice as long as the
+/// one before.
 const FIRST_STRETCH: u32 = 16;
 
 /// The longest stretch, in trials: a machine may become busy, or quiet, at any time.
 const LONGEST_STRETCH: u32 = 128;
 
-/// Trials between two looks at whether threads still serve more than one did.
+/// The duration, in trials, between two looks at whether several threads still serve more events than one did.
 const LOOK: u32 = 4;
 
-/// Threads gain if their event rate exceeds that of one by this factor: they take processors from others.
+/// The factor by which the event rate of several threads must exceed that of one to be a gain: they take processors
+/// from other programs.
 const WORTH: f64 = 1.1;
 
-/// What is tried, in this order: threads have to gain twice, since what else a machine does comes and goes.
+/// The order of the trials. Threads have to gain twice, since the other load of a machine comes and goes.
 const TRIALS: [Way; 4] = [Way::Together, Way::Alone, Way::Together, Way::Alone];
 
-/// Decides between the ways.
+/// The choice between one thread and several, with the trials that it rests on.
 pub struct Gain {
     way: Way,
     is_fixed: bool,
-    /// Events a second of the trials that are over.
+    /// The event rates of the trials that are over, in events a second.
     tried: Vec<f64>,
-    /// How much longer than a trial the way that was found goes on.
+    /// The number of trials that the present stretch lasts.
     stretch: u32,
-    /// When the trial or the look began, and the events until then.
+    /// The time at which the present trial or look began.
     began: Instant,
+    /// The number of events served until then.
     before: u64,
-    /// Looks at the way that was found.
+    /// The number of looks in the present stretch.
     looks: u32,
-    /// Events served together.
+    /// The number of events served while each shard had its thread.
     shared: u64,
 }
 
 impl Gain {
-    /// For a run in so many shards.
+    /// Creates the decision for a run in a number of shards.
     pub fn new(shards: usize, threads: Threads) -> Self {
         let way = if shards > 1 { Way::Together } else { Way::Alone };
         let is_fixed = shards == 1 || matches!(threads, Threads::Exactly(_));
@@ -76,17 +80,17 @@ impl Gain {
         Self { way, is_fixed, tried, stretch: FIRST_STRETCH, began, before: 0, looks: 0, shared: 0 }
     }
 
-    /// The way the run goes at present.
+    /// The present way of the run.
     pub fn way(&self) -> Way {
         self.way
     }
 
-    /// Whether the run may never go another way.
+    /// Whether the run keeps its way to the end.
     pub fn is_fixed(&self) -> bool {
         self.is_fixed
     }
 
-    /// Says which way the run goes on; `events` are all that were served until `now`.
+    /// Decides which way the run goes on; `events` is the number of all events served until `now`.
     pub fn decide(&mut self, events: u64, now: Instant) -> Way {
         let (lasted, is_trial) = (now.duration_since(self.began), self.tried.len() < TRIALS.len());
         if lasted < if is_trial { TRY } else { TRY * LOOK } {
@@ -108,7 +112,7 @@ impl Gain {
         self.way
     }
 
-    /// The way that the trials speak for, for a longer stretch than the one before.
+    /// Chooses the way that was faster in the trials, for a stretch twice as long as the one before.
     fn found(&mut self) -> Way {
         self.stretch = (2 * self.stretch).min(LONGEST_STRETCH);
         self.looks = 0;
@@ -116,14 +120,14 @@ impl Gain {
         if gains { Way::Together } else { Way::Alone }
     }
 
-    /// Whether the way that was found has lasted its stretch, or no longer gains at this rate.
+    /// Whether the present stretch is over, or several threads are now slower than one thread was.
     fn is_over(&mut self, rate: f64) -> bool {
         self.looks += 1;
         let alone = f64::midpoint(self.tried[1], self.tried[3]);
         self.looks * LOOK >= self.stretch || self.way == Way::Together && rate < alone
     }
 
-    /// Whether most of `events`, which are all, were served together.
+    /// Whether most events were served while each shard had its thread; `events` is the number of all events.
     pub fn went_together(&self, events: u64) -> bool {
         let now = if self.way == Way::Together { events - self.before } else { 0 };
         2 * (self.shared + now) >= events
@@ -134,7 +138,7 @@ impl Gain {
 mod tests {
     use super::*;
 
-    /// Goes on for so many seconds where each way serves so many events a second; gives the seconds spent alone.
+    /// Runs for some seconds with the given event rates of both ways; gives the seconds spent on one thread.
     fn alone_for(seconds: f64, together: f64, alone: f64) -> f64 {
         let mut gain = Gain::new(2, Threads::AsPays(2));
         let (began, step) = (gain.began, 1e-3);

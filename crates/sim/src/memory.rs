@@ -1,45 +1,48 @@
-//! How much memory a run is going to take, before it takes any.
+//! An estimate of the memory that a run takes, before it takes any.
 //!
-//! What is counted is what surely comes: connections and paths, packets of the windows that connections begin with, those
-//! that saturated links have on their way, samples and the tables that are made of them, distributions of waits. How long
-//! unlimited queues grow is not known before the run: the size of the process is watched for that.
+//! The estimate counts what surely comes: connections and paths, the packets of first windows, the packets that
+//! saturated links have under way, samples and the tables that are made of them, and distributions of waits. The growth
+//! of unlimited queues is not known before the run; for that, the size of the process is watched.
 
 use anabranch_core::{ConnectionId, Span};
 use anabranch_plan::Plan;
 
-/// Of a connection, a subflow, and a link of a path, with their rows in tables. Measured, as are those below.
+/// Bytes of a connection, with its row in a table. All these constants were measured.
 const CONNECTION_BYTES: u64 = 1000;
+/// Bytes of a subflow, with its row in a table.
 const SUBFLOW_BYTES: u64 = 1200;
+/// Bytes of a link of a path.
 const STEP_BYTES: u64 = 24;
 
-/// Of a link of the network, with its row.
+/// Bytes of a link of the network, with its row in a table.
 const LINK_BYTES: u64 = 2000;
 
-/// Of a packet that waits or is under way, and of the note that its source takes of it.
+/// Bytes of a packet that waits or is under way, with its record at the source.
 const PACKET_BYTES: u64 = 200;
 
-/// Of a row of the series, which has all columns, while it is simulated and made a table; of one of the spread.
+/// Bytes of a row of the series, which has all columns, while it is simulated and made a table.
 const SERIES_ROW_BYTES: u64 = 130;
+/// Bytes of a row of the spread of errors.
 const SPREAD_ROW_BYTES: u64 = 300;
 
-/// Of the distribution of waits of a link or a subflow.
+/// Bytes of the distribution of waits of a link or a subflow.
 const WAITS_BYTES: u64 = 100_000;
 
 /// Packets that begin within this time of each other are counted as one burst.
 const BURST: Span = Span::s(1);
 
-/// A part of what a run takes.
+/// A part of the memory that a run takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// What takes it: `3000000 packets of first windows`.
+    /// What takes the memory, such as `3000000 packets of first windows`.
     pub what: String,
-    /// How much.
+    /// The amount in bytes.
     pub bytes: u64,
-    /// What would make it less.
+    /// Advice on how to make it less.
     pub remedy: &'static str,
 }
 
-/// What a run takes, by what takes it.
+/// Estimates the memory that a run of a plan takes, by what takes it.
 pub fn memory(plan: &Plan) -> Vec<Part> {
     vec![of_things(plan), of_first_windows(plan), of_packets_under_way(plan), of_samples(plan), of_waits(plan)]
 }
@@ -58,7 +61,7 @@ fn of_things(plan: &Plan) -> Part {
     Part { what, bytes, remedy: "make fewer connections, or give them fewer `paths`" }
 }
 
-/// A path on which packets begin to be sent: when, until when they may be on their way, and how many.
+/// A first window on a path: from when and until when its packets may be under way, in picoseconds, and their number.
 struct Burst {
     begin: u64,
     end: u64,
@@ -107,7 +110,7 @@ fn round_trip(plan: &Plan, path: &[anabranch_core::LinkId]) -> u64 {
     path.iter().flat_map(both).fold(0, u64::saturating_add)
 }
 
-/// Packets on their way if links are shared equally, as far as windows can grow as long as the run lasts.
+/// The packets under way if links are shared equally, as far as windows can grow during the run.
 fn of_packets_under_way(plan: &Plan) -> Part {
     let mut users = vec![0_u32; plan.links.len()];
     plan.paths.links().iter().for_each(|link| users[link.index()] += 1);

@@ -1,58 +1,60 @@
-//! Packets under way.
+//! Packets under way: data packets with what they carry, and control packets.
 
 use anabranch_proto::protocols::cobb;
 use anabranch_proto::transport::{Ack, Segment};
 use anabranch_proto::{Header, Position, Visitor};
 use anabranch_queues::Ecn;
 
-/// A packet among the data: what each hop and its end need.
+/// A packet of the data plane, with the values that every hop and its end need.
 #[derive(Clone, Copy, Debug)]
 pub struct DataPacket {
-    /// When it was sent, in picoseconds.
+    /// The time in picoseconds at which it was sent.
     pub sent: u64,
-    /// Where it is: the place in `Routes::steps` of the link that it is on.
+    /// The place in `Routes::steps` of the link that it is on.
     pub at: u32,
-    /// Whose it is.
+    /// The number of its subflow.
     pub subflow: u32,
-    /// How large, in bytes.
+    /// Its size in bytes.
     pub bytes: u16,
-    /// What it is.
+    /// Its role.
     pub role: Role,
-    /// What links may do to it, or have done.
+    /// Its ECN field.
     pub ecn: Ecn,
-    /// Where its copies are counted, if a link has sent it twice; [`NO_COPIES`] otherwise.
+    /// The index at which its copies are counted, if a link has sent it twice; [`NO_COPIES`] otherwise.
     pub copies: u32,
 }
 
-/// What a packet among the data is.
+/// The role of a packet of the data plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Data at a granted rate.
+    /// Data sent at a granted rate, without the transport.
     Paced,
-    /// A copy beside the path of any other, which arrives nowhere.
+    /// A copy of another packet beside that packet's path; it arrives nowhere.
     Stray,
-    /// Data of the transport.
+    /// A data segment of the transport.
     Segment,
     /// An acknowledgement of the transport.
     Ack,
-    /// What a target asks one of its sources for: the source answers with a segment of the same contents.
+    /// A request of a target to one of its sources, which answers with a segment of the same contents.
     Request,
 }
 
-/// What a packet of the transport carries.
+/// The contents of a packet of the transport, or the send time of a paced packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Payload {
-    /// Data, or what is asked for; and since when the data are under way, what they waited in loops before included, less
-    /// the time in which links sent them: that leaves propagation and waits.
+    /// A segment that is sent or requested, and the time in picoseconds at which its data were sent. That time is
+    /// earlier by the waits in the loops before, and later by the transmission times so far: the difference to the
+    /// arrival leaves propagation and waits.
     Segment(Segment, u64),
-    /// What has arrived.
+    /// An acknowledgement.
     Ack(Ack),
-    /// Of a packet without the transport, since when it is under way; only where waits are recorded.
+    /// The time in picoseconds at which a paced packet was sent, plus the transmission times so far. Paced packets have
+    /// it only if waits are recorded.
     Paced(u64),
 }
 
 impl Payload {
-    /// The bytes of data that it carries or asks for.
+    /// The bytes of data that it carries or requests.
     pub fn bytes(&self) -> u16 {
         match self {
             Self::Segment(segment, _) => segment.chunk.bytes as u16,
@@ -60,7 +62,8 @@ impl Payload {
         }
     }
 
-    /// Since when it is under way, but for the time in which links sent it; 0 for an acknowledgement.
+    /// The time in picoseconds at which its data were sent, plus the transmission times so far; 0 for an
+    /// acknowledgement.
     pub fn since(&self) -> u64 {
         match self {
             Self::Segment(_, since) | Self::Paced(since) => *since,
@@ -68,14 +71,14 @@ impl Payload {
         }
     }
 
-    /// A link has sent it for so long.
+    /// Adds the transmission time of a link, in picoseconds, to the send time, so that it does not count as a wait.
     pub fn leave_out(&mut self, transmission: u64) {
         if let Self::Segment(_, since) | Self::Paced(since) = self {
             *since = since.saturating_add(transmission);
         }
     }
 
-    /// Reads it; to fetch it early.
+    /// Reads a part of it.
     #[inline]
     pub fn prefetch(&self) -> u64 {
         match self {
@@ -86,50 +89,51 @@ impl Payload {
     }
 }
 
-/// Of a packet that is the only one.
+/// The value of `copies` of a packet that was never duplicated.
 pub const NO_COPIES: u32 = u32::MAX;
 
-/// The copies of a data packet.
+/// The count of the copies of a data packet that a link has duplicated.
 #[derive(Clone, Copy, Debug)]
 pub struct Copies {
-    /// How many are under way.
+    /// The number of copies under way.
     pub left: u32,
-    /// Whether one has arrived; the sink knows the others by their place in the data.
+    /// Whether one of the copies has arrived. Sinks of the transport recognise later copies by their place in the data.
     pub has_arrived: bool,
 }
 
-/// A control packet, or a data packet with a header: at the sink that becomes the control packet that acknowledges it.
+/// A control packet, or a data packet with a header. The sink turns the latter into the control packet that
+/// acknowledges it.
 #[derive(Clone, Debug)]
 pub struct ControlPacket {
-    /// The fields of its protocol.
+    /// The fields that its protocol puts into packets.
     pub header: Header,
-    /// Where it is: the place in `Routes::steps` of the link that it is on, or of that link's twin on the way back.
+    /// The place in `Routes::steps` of the link that it is on, or of that link's twin on the way back.
     pub at: u32,
-    /// Whose it is.
+    /// The number of its subflow.
     pub subflow: u32,
     /// The bytes of data; 0 for a control packet.
     pub bytes: u32,
-    /// Of data, what [`DataPacket`] has.
+    /// The index at which the copies of a data packet are counted; [`NO_COPIES`] if it was never duplicated.
     pub copies: u32,
-    /// See `copies`.
+    /// The time in picoseconds at which it was sent.
     pub sent: u64,
-    /// For how long links have sent it, if waits are recorded.
+    /// Its transmission times so far, in picoseconds, if waits are recorded.
     pub transmission: u64,
-    /// Of which of the plan's protocols.
+    /// The number of its protocol in the plan.
     pub protocol: u16,
-    /// How many links are before the present one in its path.
+    /// The number of links before the present one on its path.
     pub position: Position,
-    /// Whether the sink is to send it back.
+    /// Whether the sink has to send it back.
     pub wants_reply: bool,
     /// Whether it is on its way back.
     pub is_returning: bool,
 }
 
 impl Default for ControlPacket {
-    /// What stands in the place of one that was moved out; it is never sent.
+    /// A packet that fills the place of one that was moved out; it is never sent.
     fn default() -> Self {
         Self {
-            // The fields of some protocol, of those with few.
+            // The fields of any protocol with few fields.
             header: Header::CobbLike(cobb::Probe { number: 0, rate: 0.0, share: 0.0 }),
             at: 0,
             subflow: 0,
@@ -146,18 +150,18 @@ impl Default for ControlPacket {
 }
 
 impl ControlPacket {
-    /// Its subflow, at the link where it is.
+    /// Its subflow, as the control of the link where it is sees it.
     pub fn visitor(&self) -> Visitor {
         Visitor { subflow: self.subflow, position: self.position }
     }
 
-    /// Whether it is a data packet, until its sink has it.
+    /// Whether it is a data packet that has not reached its sink yet.
     #[inline]
     pub fn carries_data(&self) -> bool {
         self.bytes > 0
     }
 
-    /// What it is as a data packet.
+    /// The data packet that it is to links and sinks.
     pub fn data(&self) -> DataPacket {
         let (sent, at, subflow, copies) = (self.sent, self.at, self.subflow, self.copies);
         DataPacket { sent, at, subflow, bytes: self.bytes as u16, role: Role::Paced, ecn: Ecn::NotEct, copies }

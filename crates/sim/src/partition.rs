@@ -1,8 +1,9 @@
-//! Which nodes go to which shard.
+//! Divides the nodes of a network among shards.
 //!
-//! Links between shards must take long, since their least delay is how far shards may go on alone; shards should have
-//! equal work; and few packets should cross. So first nodes that short links join are held together, up to the greatest
-//! delay that leaves many small groups. Then each shard grows from one group, taking in what it has most traffic with.
+//! Links between shards should have long delays, since shards may go on alone for the least of them; shards should have
+//! equal work; and few packets should cross. So first nodes that short links join are held together, up to the longest
+//! delay that leaves many small groups. Then each shard grows from one group, and takes in the groups that it exchanges
+//! most packets with.
 
 use std::collections::BinaryHeap;
 
@@ -15,29 +16,30 @@ use crate::routes::Routes;
 use crate::shard::Owners;
 use crate::spare::spare;
 
-/// No group may have more than this part of a shard's work; where that cannot be, more.
+/// The largest part of a shard's work that a group may have. The later values are tried where the earlier ones fail.
 const LARGEST_GROUP: [f64; 3] = [0.1, 0.5, 1.5];
 
-/// How often groups at borders are looked at again.
+/// The number of rounds in which groups move between shards.
 const ROUNDS: usize = 4;
 
-/// By how much the work of a shard may be over its part.
+/// The largest work of a shard, relative to an equal part, that a move may make.
 const SLACK: f64 = 1.02;
 
-/// Packet-hops of a shard in a window from which on several threads can gain: they take a tenth of a millisecond, and to
-/// wait for each other takes some microseconds.
+/// The least packet-hops of a shard in a window with which several threads can gain. They take a tenth of a
+/// millisecond, and waiting for each other takes some microseconds.
 const LEAST_WINDOW: f64 = 2_000.0;
 
-/// Windows of `LEAST_WINDOW` that a run must fill before it is divided.
+/// The least number of windows of `LEAST_WINDOW` that a run must fill to be divided.
 const LEAST_WINDOWS: f64 = 1_000.0;
 
 /// The most shards: their numbers are bytes.
 const MOST_SHARDS: usize = 64;
 
-/// Divides a network into up to so many shards; gives who has what, and how long links between them take at the least.
+/// Divides a network into shards, at most as many as threads are wanted. Gives their owners, and the least delay of
+/// links between them in picoseconds.
 ///
-/// Every shard has work. `None` where there is nothing to divide, something happens to packets at random, or shards are
-/// wanted only as it pays and there is too little work in a window.
+/// Every shard has work. The result is `None` if there is nothing to divide, if links treat packets at random, or if
+/// shards are wanted only as it pays and there is too little work in a window.
 pub fn divide(plan: &Plan, routes: &Routes, threads: Threads) -> Option<(Owners, u64)> {
     let (Threads::Exactly(shards) | Threads::AsPays(shards) | Threads::IfSpare(shards)) = threads;
     let is_random = plan.links.iter().any(|link| !link.data.is_none() || !link.control.is_none());
@@ -73,13 +75,13 @@ pub fn divide(plan: &Plan, routes: &Routes, threads: Threads) -> Option<(Owners,
     Some((Owners::new(plan, routes, shards, of_node), lookahead))
 }
 
-/// How long links between shards take at the least, in picoseconds.
+/// The least delay of links between shards, in picoseconds.
 fn lookahead(plan: &Plan, routes: &Routes, of_node: impl Fn(NodeId) -> u8) -> Option<u64> {
     let links = routes.used.iter().map(|&l| plan.network.link(l));
     links.filter(|link| of_node(link.source) != of_node(link.target)).map(|link| link.delay.0).min()
 }
 
-/// For each node the packets that come or begin there.
+/// For each node the number of packets that leave it or end there.
 fn work(plan: &Plan, routes: &Routes, packets: &[f64]) -> Vec<f64> {
     let mut work = vec![0.0; plan.network.nodes().len()];
     for (p, packets) in packets.iter().enumerate() {
@@ -92,15 +94,15 @@ fn work(plan: &Plan, routes: &Routes, packets: &[f64]) -> Vec<f64> {
     work
 }
 
-/// Nodes that stay together.
+/// Groups of nodes that stay together.
 struct Groups {
     /// For each node the number of its group.
     of: Vec<u32>,
-    /// For each group.
+    /// For each group its work in packets.
     work: Vec<f64>,
 }
 
-/// The groups that the greatest delay makes at which none has over `most` work; `None` if some has at any.
+/// The groups of the longest delay at which no group has more than `most` work; `None` if there is no such delay.
 fn groups(plan: &Plan, routes: &Routes, work: &[f64], most: f64) -> Option<Groups> {
     let mut delays: Vec<Span> = routes.used.iter().map(|&l| plan.network.link(l).delay).filter(|d| d.0 > 0).collect();
     delays.sort_unstable();
@@ -125,7 +127,7 @@ fn groups(plan: &Plan, routes: &Routes, work: &[f64], most: f64) -> Option<Group
     best
 }
 
-/// Joins the ends of all links in use that take less than `delay`.
+/// Groups nodes so that all links in use with a delay below `delay` lie within a group.
 fn join(plan: &Plan, routes: &Routes, work: &[f64], delay: Span) -> Groups {
     let mut nodes = UnionFind::new(work.len());
     for link in routes.used.iter().map(|&l| plan.network.link(l)).filter(|link| link.delay < delay) {
@@ -139,7 +141,7 @@ fn join(plan: &Plan, routes: &Routes, work: &[f64], delay: Span) -> Groups {
     Groups { of, work: work_of }
 }
 
-/// For each group its shard.
+/// Lets shards grow from single groups; gives the shard of each group.
 fn grow(plan: &Plan, routes: &Routes, packets: &[f64], groups: &Groups, shards: usize) -> Vec<u8> {
     let neighbours = neighbours(plan, routes, packets, groups);
     let total: f64 = groups.work.iter().sum();
@@ -172,7 +174,7 @@ fn grow(plan: &Plan, routes: &Routes, packets: &[f64], groups: &Groups, shards: 
     shard_of
 }
 
-/// Numbers the shards that have work anew, and gives their number; groups without work go to the first.
+/// Numbers the shards with work anew, and gives their number. Groups without work go to the first shard.
 fn drop_idle(groups: &Groups, shard_of: &mut [u8]) -> usize {
     let mut new: [Option<u8>; MOST_SHARDS] = [None; MOST_SHARDS];
     let mut count = 0;
@@ -189,7 +191,7 @@ fn drop_idle(groups: &Groups, shard_of: &mut [u8]) -> usize {
     usize::from(count)
 }
 
-/// Moves groups to the shard that they have most traffic with, as long as shards stay about equal.
+/// Moves groups to the shard that they exchange most packets with, as long as shards stay about equal.
 fn refine(groups: &Groups, neighbours: &[Vec<(usize, u64)>], shard_of: &mut [u8], shards: usize) {
     let mut has = vec![0.0; shards];
     for (group, &shard) in shard_of.iter().enumerate() {
@@ -213,7 +215,7 @@ fn refine(groups: &Groups, neighbours: &[Vec<(usize, u64)>], shard_of: &mut [u8]
     }
 }
 
-/// For each group those next to it, and the packets on links between them.
+/// For each group its neighbours, with the packets on links between them.
 fn neighbours(plan: &Plan, routes: &Routes, packets: &[f64], groups: &Groups) -> Vec<Vec<(usize, u64)>> {
     let mut load = vec![0; plan.links.len()];
     for (p, &packets) in packets.iter().enumerate() {

@@ -1,128 +1,132 @@
-//! What is written down during a run, and what is left of it afterwards.
+//! Samples during a run, and its outcome afterwards.
 
-use anabranch_core::{ConnectionId, Rate, Samples, Time};
+use anabranch_core::{Rate, Samples, Time};
 use anabranch_links::Totals;
 use anabranch_plan::{Plan, Record};
 
-use crate::connections::UNSET;
 use crate::engine::Shards;
 use crate::fairness::Fairness;
 use crate::summary::Summary;
-use crate::waits::Wait;
+use crate::world::{UNSET, Wait, World};
 
 /// A change of a granted rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Grant {
-    /// When.
+    /// The time of the change.
     pub time: Time,
-    /// Whose.
+    /// The number of the subflow.
     pub subflow: u32,
-    /// What it may send from now on.
+    /// The rate that the subflow may send at from then on.
     pub rate: Rate,
 }
 
-/// What came of a connection; times in seconds, infinite if it did not come to that.
+/// The outcome of a connection; each time is infinite if the run ended before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConnectionTotal {
-    /// When the last byte was sent, or it was told to stop.
+    /// The time in seconds at which the last byte was sent, or the connection was stopped.
     pub stopped_s: f64,
-    /// When all that it sent was delivered or lost, after it had stopped.
+    /// The time in seconds from which all bytes sent were delivered or lost, once the connection had stopped.
     pub finished_s: f64,
-    /// When its protocol had taken leave.
+    /// The time in seconds at which the protocol was done with the connection.
     pub left_s: f64,
 }
 
-/// What came of a subflow.
+/// The outcome of a subflow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SubflowTotal {
-    /// Its connection.
+    /// The number of its connection.
     pub connection: u32,
-    /// Bytes by fate; what is missing is under way.
+    /// Bytes sent: bytes delivered, bytes lost, and bytes still under way.
     pub sent: u64,
-    /// See `sent`.
+    /// Bytes delivered, each byte once.
     pub delivered: u64,
-    /// See `sent`.
+    /// Bytes lost.
     pub lost: u64,
-    /// Bytes that arrived twice.
+    /// Bytes that arrived a second time.
     pub repeated: u64,
-    /// Packets that arrived marked, by links or relays.
+    /// Packets that arrived with a mark of a link or a relay.
     pub marked: u64,
-    /// How many links copies of its packets, and of those on its way back, have entered beside its path.
+    /// The number of links that copies of its packets, and of packets on its way back, entered beside its path.
     pub strays: u64,
     /// Bytes delivered after the warm-up.
     pub delivered_warm: u64,
-    /// Mean and greatest delay of its packets in seconds; 0 if none arrived.
+    /// The mean delay of its packets in seconds; 0 if none arrived.
     pub mean_delay_s: f64,
-    /// See `mean_delay_s`.
+    /// The longest delay of its packets in seconds; 0 if none arrived.
     pub most_delay_s: f64,
 }
 
-/// What came of a link of the network.
+/// The outcome of a link of the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkTotal {
-    /// Counts.
+    /// Its counts over the whole run.
     pub totals: Totals,
     /// Bytes that it sent after the warm-up.
     pub sent_warm: u64,
 }
 
-/// What is left of a run.
+/// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// On how many threads most of it ran; nothing else depends on that.
+    /// The number of threads that most of the run used; nothing else depends on it.
     pub threads: u32,
     /// Whether the run came to its end.
     pub is_whole: bool,
-    /// How far it came.
+    /// The simulated time that the run reached.
     pub reached: Time,
-    /// Events served.
+    /// The number of events served.
     pub events: u64,
-    /// Packets that entered a link of the network, of any kind.
+    /// The number of times that a packet of any kind entered a link of the network.
     pub hops: u64,
     /// Data and control packets still under way.
     pub under_way: u64,
-    /// Grants that were no rate.
+    /// Grants that were no rate, because they were negative or not finite.
     pub bad_grants: u64,
     /// Links, those of demands included, whose controls still hold something of a connection; 0 while control packets
     /// are under way.
     pub links_not_clear: u64,
-    /// Of each connection.
+    /// The outcome of each connection.
     pub connections: Vec<ConnectionTotal>,
-    /// Of each subflow.
+    /// The outcome of each subflow.
     pub subflows: Vec<SubflowTotal>,
-    /// Of each link of the network.
+    /// The outcome of each link of the network.
     pub links: Vec<LinkTotal>,
-    /// How things were.
+    /// The samples of everything that the plan records over time.
     pub samples: Samples,
-    /// All changes of granted rates, if asked for.
+    /// All changes of granted rates; empty unless they are recorded.
     pub grants: Vec<Grant>,
-    /// How long data packets waited at links of the network, and of subflows in all; empty if not asked for.
+    /// The waits of data packets at links of the network; empty unless they are recorded.
     pub link_waits: Vec<Wait>,
-    /// See `link_waits`.
+    /// The waits of data packets on the whole way of each subflow; empty unless they are recorded.
     pub subflow_waits: Vec<Wait>,
 }
 
-/// Writes down how things are at samples.
+/// Takes samples, and makes the outcome in the end.
 pub(crate) struct Recorder {
     asked: Record,
     has_changes: bool,
     fairness: Option<Fairness>,
     samples: Samples,
-    /// Counts at the sample before; only of what is asked for.
+    /// The time of the previous sample in picoseconds.
     last_time: u64,
+    /// Bytes that each subflow had delivered at the previous sample.
     last_delivered: Vec<u64>,
+    /// Bytes that each link had sent at the previous sample; empty unless links are recorded.
     last_carried: Vec<u64>,
-    /// Counts at the end of the warm-up, once it is over.
+    /// The counts at the end of the warm-up, once it is over.
     warm: Option<Warm>,
 }
 
+/// Counts at the end of the warm-up.
 struct Warm {
+    /// Bytes delivered of each subflow.
     delivered: Vec<u64>,
+    /// Bytes sent by each link in use.
     carried: Vec<u64>,
 }
 
 impl Recorder {
-    /// Nothing written down yet.
+    /// Creates a recorder without samples.
     pub fn new(plan: &Plan) -> Self {
         let asked = plan.run.record;
         Self {
@@ -137,26 +141,26 @@ impl Recorder {
         }
     }
 
-    /// Whether there is anything to write down at samples.
+    /// Whether a plan records anything at samples.
     pub fn has_samples(plan: &Plan) -> bool {
         let Record { connections, subflows, windows, links, fairness, errors, grants: _, waits: _ } = plan.run.record;
         connections || subflows || windows || links || fairness || errors
     }
 
-    /// What is written down until now.
+    /// The samples taken so far.
     pub fn samples(&self) -> &Samples {
         &self.samples
     }
 
-    /// Takes the counts from which means begin.
+    /// Takes note of the counts at the end of the warm-up.
     pub fn on_warm(&mut self, shards: &mut Shards<'_, '_>) {
         self.warm = Some(Warm {
-            delivered: (0..shards.plan.paths.len()).map(|s| shards.sink_of(s).subflows[s].delivered).collect(),
+            delivered: (0..shards.plan.paths.len()).map(|s| shards.sink_of(s).subflow(s).delivered()).collect(),
             carried: (0..shards.routes.used.len()).map(|l| shards.totals(l).sent).collect(),
         });
     }
 
-    /// Writes down how things are.
+    /// Takes a sample.
     pub fn on_sample(&mut self, shards: &mut Shards<'_, '_>) {
         self.samples.time_s.push(Time(shards.now).seconds());
         let period = (shards.now - self.last_time) as f64 / 1e12;
@@ -203,7 +207,7 @@ impl Recorder {
             .iter_mut()
             .enumerate()
             .map(|(s, last)| {
-                let now = shards.sink_of(s).subflows[s].delivered;
+                let now = shards.sink_of(s).subflow(s).delivered();
                 (now - std::mem::replace(last, now)) as f64 * 8.0 / period
             })
             .collect();
@@ -245,7 +249,7 @@ impl Recorder {
         samples.link_peak_packets.extend(shards.of_network(&peaks, 0));
     }
 
-    /// What is left of the run; `threads` is the number that drove most of it.
+    /// Makes the outcome of the run; `threads` is the number of threads that drove most of it.
     pub fn finish(self, shards: &Shards<'_, '_>, is_whole: bool, threads: usize) -> Outcome {
         let plan = shards.plan;
         let warm = self.warm.as_ref();
@@ -264,10 +268,10 @@ impl Recorder {
             threads: threads as u32,
             is_whole,
             reached: Time(shards.now),
-            events: shards.sum(|world| world.events),
-            hops: shards.sum(|world| world.hops),
-            under_way: shards.sum(|world| world.packets.len() as u64) + controls,
-            bad_grants: shards.sum(|world| world.bad_grants),
+            events: shards.sum(World::events),
+            hops: shards.sum(World::hops),
+            under_way: shards.sum(|world| world.data().under_way() as u64) + controls,
+            bad_grants: shards.sum(|world| world.connections().bad_grants()),
             links_not_clear: not_clear,
             connections,
             subflows,
@@ -281,41 +285,41 @@ impl Recorder {
 }
 
 fn subflow_total(shards: &Shards<'_, '_>, s: usize, warm: u64) -> SubflowTotal {
-    let (source, sink) = (&shards.source_of(s).subflows[s], &shards.sink_of(s).subflows[s]);
+    let (source, sink) = (shards.source_of(s).subflow(s), shards.sink_of(s).subflow(s));
     SubflowTotal {
-        connection: source.connection,
-        sent: source.sent,
-        delivered: sink.delivered,
-        lost: shards.sum(|world| world.subflows[s].lost),
-        repeated: sink.repeated,
-        marked: shards.sink_of(s).subflow_transports.get(s).map_or(0, |line| line.marked),
-        strays: shards.sum(|world| world.strays.get(s).copied().unwrap_or(0)),
-        delivered_warm: sink.delivered - warm,
-        mean_delay_s: if sink.packets > 0 { sink.delay_sum / sink.packets as f64 / 1e12 } else { 0.0 },
-        most_delay_s: Time(sink.delay_most).seconds(),
+        connection: source.connection(),
+        sent: source.sent(),
+        delivered: sink.delivered(),
+        lost: shards.sum(|world| world.subflow(s).lost()),
+        repeated: sink.repeated(),
+        marked: shards.sink_of(s).transport().marked(s),
+        strays: shards.sum(|world| world.data().strays(s)),
+        delivered_warm: sink.delivered() - warm,
+        mean_delay_s: sink.mean_delay_s(),
+        most_delay_s: sink.most_delay().seconds(),
     }
 }
 
 fn connection_total(shards: &Shards<'_, '_>, c: usize, subflows: &[SubflowTotal]) -> ConnectionTotal {
-    let connection = &shards.home_of(ConnectionId::new(c)).connections[c];
+    let connection = shards.connection(c);
     let own = shards.routes.subflows[c] as usize..shards.routes.subflows[c + 1] as usize;
     let is_settled = own.clone().all(|s| subflows[s].sent == subflows[s].delivered + subflows[s].lost);
-    let settled_at = own.map(|s| shards.latest(|world| world.subflows[s].settled_at)).max().unwrap_or(0);
+    let settled_at = own.map(|s| shards.latest(|world| world.subflow(s).settled_at())).max().unwrap_or(0);
     if let Some(completed_at) = shards.completed_at(c) {
         // Under the transport packets may be under way that are needed no longer.
-        let finished_at = if completed_at == UNSET { connection.left_at } else { completed_at };
-        let (stopped, left) = (connection.stopped_at, connection.left_at);
+        let finished_at = if completed_at == UNSET { connection.left_at() } else { completed_at };
+        let (stopped, left) = (connection.stopped_at(), connection.left_at());
         return ConnectionTotal {
             stopped_s: seconds(stopped),
             finished_s: seconds(if stopped == UNSET { UNSET } else { finished_at }),
             left_s: seconds(left),
         };
     }
-    let is_finished = is_settled && connection.stopped_at != UNSET;
+    let is_finished = is_settled && connection.stopped_at() != UNSET;
     ConnectionTotal {
-        stopped_s: seconds(connection.stopped_at),
-        finished_s: seconds(if is_finished { settled_at.max(connection.stopped_at) } else { UNSET }),
-        left_s: seconds(connection.left_at),
+        stopped_s: seconds(connection.stopped_at()),
+        finished_s: seconds(if is_finished { settled_at.max(connection.stopped_at()) } else { UNSET }),
+        left_s: seconds(connection.left_at()),
     }
 }
 
@@ -323,7 +327,7 @@ fn seconds(time: u64) -> f64 {
     if time == UNSET { f64::INFINITY } else { Time(time).seconds() }
 }
 
-/// Writes down how the errors of connections and of links are spread.
+/// Adds a sample of the spread of errors of connections and of links.
 fn push_errors(samples: &mut Samples, [connections, links]: &[Summary; 2]) {
     samples.connection_errors_count.push(connections.count);
     samples.connection_errors_mean.push(connections.mean);

@@ -1,12 +1,15 @@
 //! The paths of all subflows as one array of steps, so that a packet need only know its place in it.
 //!
-//! A connection that can use only so much begins with a link of its own that no packet waits for: there a protocol that
-//! does not look after demands itself learns of it as it learns of any capacity.
+//! Some protocols learn of demands only as they learn of capacities. The path of a connection with a demand under such
+//! a protocol begins with an additional link. It has the demand as its capacity, and no packet waits there.
 //!
-//! Where packets go by filters, the links that their copies take beside the paths have places behind these (`strays.rs`).
+//! Where nodes forward by filters, the links that copies take beside the paths have places behind the paths
+//! (`strays.rs`).
 //!
-//! Links are numbered anew, without those that no packet takes there or back: of millions of hosts, most have nothing to
-//! send.
+//! Links are numbered anew, without those that no packet takes there or back: of millions of hosts, most have nothing
+//! to send.
+
+use std::ops::Range;
 
 use anabranch_core::{ConnectionId, LinkId};
 use anabranch_plan::{PathTime, Plan};
@@ -14,7 +17,7 @@ use anabranch_proto::protocols::Demands;
 
 use crate::strays::{Strays, Tree, trees};
 
-/// Where a path ends, and the one before began.
+/// The step that separates paths.
 pub const END: u32 = u32::MAX;
 
 /// The paths of all subflows.
@@ -24,24 +27,24 @@ pub struct Routes {
     pub used: Vec<LinkId>,
     /// The links of each path with an [`END`] before and after, then each stray with an [`END`] behind it.
     pub steps: Vec<u32>,
-    /// The place of the first link of each subflow.
+    /// For each subflow the place of its first link.
     pub first: Vec<u32>,
-    /// The place of the first link of the way back of each subflow under the transport; [`END`] for others.
+    /// For each subflow the place of the first link of its way back; [`END`] for one not under a window protocol.
     pub back: Vec<u32>,
     /// The subflows of connection c: `subflows[c]..subflows[c + 1]`.
     pub subflows: Vec<u32>,
-    /// The twin of each link, those of demands included; [`END`] for a link without one.
+    /// For each link its twin, those of demands included; [`END`] for a link without one.
     pub twins: Vec<u32>,
-    /// For each link of a demand and its twin, the connection; they stand behind the links in use, two by two.
+    /// For each link of a demand, and for its twin, the connection. Their numbers follow those of the links in use.
     pub demands: Vec<u32>,
-    /// Where copies of packets leave the paths.
+    /// The places where copies of packets leave the paths.
     pub strays: Strays,
 }
 
 /// The numbers of the links in use.
 struct Numbers {
     used: Vec<LinkId>,
-    /// For each link of the network its number; [`END`] if it is not in use.
+    /// For each link of the network its new number; [`END`] if it is not in use.
     of: Vec<u32>,
 }
 
@@ -70,7 +73,7 @@ impl Numbers {
 }
 
 impl Routes {
-    /// The routes of a plan.
+    /// Finds the routes of a plan.
     pub fn new(plan: &Plan) -> Self {
         let links = plan.network.links();
         let trees = trees(plan);
@@ -111,15 +114,22 @@ impl Routes {
         self.steps = steps;
     }
 
-    /// The links of the network that packets of a subflow take: those of its path, and strays.
+    /// The links of the network that packets of a subflow take: the links of its path, and strays.
     pub fn links_of<'a>(&'a self, plan: &'a Plan, subflow: usize) -> impl Iterator<Item = LinkId> + 'a {
         let strays = self.strays.of(subflow).map(|place| self.used[self.steps[place as usize] as usize]);
         plan.paths.path(subflow).iter().copied().chain(strays)
     }
 
-    /// The subflow over a path with times of its own.
+    /// The number of the subflow over a path that opens or closes at set times.
     pub fn subflow(&self, path: &PathTime) -> u32 {
         self.subflows[path.connection.index()] + path.path as u32
+    }
+
+    /// The numbers of a connection's subflows.
+    #[inline]
+    pub fn subflows_of(&self, connection: u32) -> Range<usize> {
+        let c = connection as usize;
+        self.subflows[c] as usize..self.subflows[c + 1] as usize
     }
 
     /// The link of the demand of a connection, if it has one.
@@ -129,7 +139,7 @@ impl Routes {
         self.is_of_demand(link).then_some(link)
     }
 
-    /// Whether a link is that of a demand, and none of the network.
+    /// Whether a link stands for a demand, and is none of the network.
     #[inline]
     pub fn is_of_demand(&self, link: u32) -> bool {
         link as usize >= self.used.len()
@@ -142,7 +152,7 @@ impl Routes {
         link
     }
 
-    /// The twins of a path's links from the last on; gives the place of the first.
+    /// Adds the twins of a path's links, from the last to the first; gives the place of the first twin.
     fn add_way_back(&mut self, path: impl DoubleEndedIterator<Item = u32>) -> u32 {
         let first = u32::try_from(self.steps.len()).expect("fewer than 2^32 steps");
         let twins = &self.twins;

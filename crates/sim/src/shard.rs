@@ -1,7 +1,8 @@
-//! What of the world a shard has, and what it sends to others.
+//! Shards: which parts of the world each has, and the packets that it sends to others.
 //!
-//! A node belongs to one shard: with it all that happens there, which is the queues of the links that it sends over, the
-//! arrivals over those that lead to it, and the sources and sinks. What crosses the border between shards is packets.
+//! A node belongs to one shard, together with everything that happens there: the queues of links that the node sends
+//! over, the arrivals over links that lead to it, and the sources and sinks. Only packets cross the border between
+//! shards.
 
 use anabranch_core::{Connection, ConnectionId, LinkId, NodeId};
 use anabranch_plan::Plan;
@@ -10,23 +11,26 @@ use anabranch_proto::endpoint::Frame;
 use crate::packet::{ControlPacket, DataPacket, Payload};
 use crate::routes::Routes;
 
-/// Which shard has what.
+/// The owners of links and connections, as numbers of shards.
 #[derive(Clone, Debug)]
 pub struct Owners {
+    /// The number of shards.
     pub shards: usize,
-    /// For each link, those of demands included, the shard that it sends from, and that in which packets arrive.
+    /// For each link, those of demands included, the shard that it sends from.
     pub tail: Vec<u8>,
+    /// For each link, those of demands included, the shard in which its packets arrive.
     pub head: Vec<u8>,
-    /// For each connection: where the machinery of its source is, and that of its sink.
+    /// For each connection the shard of its source.
     pub source: Vec<u8>,
+    /// For each connection the shard of its sink.
     pub sink: Vec<u8>,
 }
 
 impl Owners {
-    /// `of_node` gives the shard of each node.
+    /// Finds the owners, where `of_node` gives the shard of each node.
     pub fn new(plan: &Plan, routes: &Routes, shards: usize, of_node: impl Fn(NodeId) -> u8) -> Self {
         let connections = plan.demands.connections();
-        // Of a connection whose target asks for data all that decides is there.
+        // A connection whose target asks for data has its control at the target.
         let begins = |(c, connection): (usize, &Connection)| match plan.fetch(ConnectionId::new(c)) {
             Some(_) => connection.target,
             None => connection.source,
@@ -43,18 +47,18 @@ impl Owners {
         }
     }
 
-    /// One shard that has everything.
+    /// Gives everything to one shard.
     pub fn alone(plan: &Plan, routes: &Routes) -> Self {
         Self::new(plan, routes, 1, |_| 0)
     }
 
-    /// The shard of the source of a connection.
+    /// The shard of a connection's source.
     pub fn of_source(&self, connection: ConnectionId) -> usize {
         usize::from(self.source[connection.index()])
     }
 }
 
-/// A packet on its way from one shard to another: it arrives there over `link` at `time`.
+/// A packet on its way from one shard to another, where it arrives over `link` at `time` in picoseconds.
 #[derive(Debug)]
 pub struct Message {
     pub time: u64,
@@ -62,26 +66,30 @@ pub struct Message {
     pub cargo: Cargo,
 }
 
-/// What is under way.
+/// The packet of a message.
 #[derive(Debug)]
 pub enum Cargo {
+    /// A data packet without contents.
     Data(DataPacket),
+    /// A packet with contents.
     Transport(DataPacket, Payload),
+    /// A control packet, or a data packet with a header.
     Control(ControlPacket),
+    /// A frame of a repaired hop.
     Frame(Frame<ControlPacket>),
 }
 
-/// One of the shards.
+/// The identity of a shard, and its outgoing packets.
 pub struct Shard<'p> {
     owners: &'p Owners,
     number: u8,
     is_alone: bool,
-    /// For each shard.
+    /// For each shard the packets that go to it.
     outbox: Vec<Vec<Message>>,
 }
 
 impl<'p> Shard<'p> {
-    /// The shard of this number.
+    /// Creates the shard of a number, without packets.
     pub fn new(owners: &'p Owners, number: usize) -> Self {
         let outbox = (0..owners.shards).map(|_| Vec::new()).collect();
         Self { owners, number: number as u8, is_alone: owners.shards == 1, outbox }
@@ -93,12 +101,12 @@ impl<'p> Shard<'p> {
         self.is_alone || self.owners.head[link as usize] == self.number
     }
 
-    /// Whether a link sends from here.
+    /// Whether a link sends from this shard.
     pub fn has_tail(&self, link: u32) -> bool {
         self.is_alone || self.owners.tail[link as usize] == self.number
     }
 
-    /// Whether a connection begins here.
+    /// Whether this shard has the source of a connection.
     pub fn has_source(&self, connection: u32) -> bool {
         self.is_alone || self.owners.source[connection as usize] == self.number
     }
@@ -108,7 +116,7 @@ impl<'p> Shard<'p> {
         self.outbox[usize::from(self.owners.head[message.link as usize])].push(message);
     }
 
-    /// Takes what is to go to another shard.
+    /// Takes the packets that go to another shard.
     pub fn take(&mut self, to: usize) -> Vec<Message> {
         std::mem::take(&mut self.outbox[to])
     }

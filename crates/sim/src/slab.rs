@@ -1,6 +1,6 @@
-//! Things that come and go, each at an index that stays its own while it is there.
+//! A store for items that come and go, each at an index that stays the same while the item is there.
 
-/// A store with reused places.
+/// A store that reuses the places of items that are gone.
 #[derive(Clone, Debug)]
 pub struct Slab<T> {
     items: Vec<T>,
@@ -14,7 +14,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Puts an item in and gives its index.
+    /// Adds an item; gives its index.
     #[inline]
     pub fn insert(&mut self, item: T) -> u32 {
         if let Some(index) = self.free.pop() {
@@ -26,7 +26,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// How many there are.
+    /// The number of items.
     pub fn len(&self) -> usize {
         self.items.len() - self.free.len()
     }
@@ -42,7 +42,7 @@ impl<T: Copy> Slab<T> {
 }
 
 impl<T: Default> Slab<T> {
-    /// Moves the item at `index` out, and frees its place: until it is used again the default stands there.
+    /// Moves the item at `index` out, and frees its place. The default stands there until the place is used again.
     #[inline]
     pub fn take(&mut self, index: u32) -> T {
         self.free.push(index);

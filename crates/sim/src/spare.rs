@@ -1,18 +1,19 @@
 //! Processors that no other program uses at the moment.
 //!
-//! A run in several parts costs up to a third more than one in one part where a single thread has to drive them all. So
-//! where other programs run already, the network is divided among the processors that are left.
+//! If a single thread has to drive all shards, a run in several shards takes up to a third longer than a run in one. So
+//! the network is divided among the processors that other programs leave.
 
 use std::fs;
 use std::thread;
 use std::time::Duration;
 
-/// Looks at the machine, and the time between two.
+/// The number of looks at the machine.
 const LOOKS: usize = 10;
+/// The time between two looks.
 const BETWEEN: Duration = Duration::from_millis(3);
 
-/// Of the processors that are wanted those that were spare over some tens of milliseconds, at least 1; all where the
-/// system does not say.
+/// The number of processors, from 1 to `wanted`, that no other program used over some tens of milliseconds; `wanted` if
+/// the system does not say.
 pub fn spare(wanted: usize) -> usize {
     let look = |_| {
         thread::sleep(BETWEEN);
@@ -22,14 +23,14 @@ pub fn spare(wanted: usize) -> usize {
     looks.map_or(wanted, |looks| spare_of(wanted, &looks))
 }
 
-/// What was seen: all processors, and programs that ran or wanted to, without the one that looked.
+/// The processors of the machine, and the programs that ran or wanted to, without the one that looked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Look {
     processors: usize,
     others: usize,
 }
 
-/// Reads what Linux says in `/proc/stat`.
+/// Reads `/proc/stat` of Linux.
 fn others(text: &str) -> Option<Look> {
     let is_processor =
         |line: &&str| line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
@@ -37,7 +38,7 @@ fn others(text: &str) -> Option<Look> {
     Some(Look { processors: text.lines().filter(is_processor).count(), others: running.saturating_sub(1) })
 }
 
-/// The processors that others leave on average, but no more than are wanted.
+/// The number of processors that other programs leave on average, at least 1 and at most `wanted`.
 fn spare_of(wanted: usize, looks: &[Look]) -> usize {
     let left: i64 = looks.iter().map(|look| look.processors as i64 - look.others as i64).sum();
     let mean = (left as f64 / looks.len() as f64).round().max(1.0);

@@ -1,54 +1,52 @@
 //! Strays: links beside its path that copies of a packet take, where nodes forward by filters.
 //!
-//! Which these are is known beforehand, as `anabranch_psi::forward` says: for each path, and each way back, a tree of
-//! links that hangs on the path. A copy leaves the path for each stray there, takes its place in queues, may be dropped
-//! there, and at the far end leaves copies for the strays that follow. It is delivered nowhere.
+//! The strays are known before the run (`anabranch_psi::forward`): for each path, and each way back, a tree of links
+//! that hangs on the path. For each stray a copy leaves the path. It takes its place in queues, may be dropped there,
+//! and at the far end it leaves copies for the strays that follow. It is delivered nowhere.
 //!
-//! Which of several copies is the first at a node, and the only one that is passed on, is taken from how many links they
-//! took, and not from how long they waited. And the packet itself keeps to its path, also where a copy is a short cut and
-//! comes to a node of the path before it. So each stray is taken once for each packet that comes to where it leaves the
-//! path, and what is lost on the path arrives by no detour.
+//! A node passes on only the first of several copies. The first is the copy that took the fewest links, whatever the
+//! waits were. The packet itself keeps to its path, also where a copy takes a short cut and reaches a node of the path
+//! earlier. So each packet takes a stray once if it reaches the place where the stray leaves the path, and a packet
+//! that is lost on the path arrives by no detour.
 //!
-//! Control packets go by no filters, and neither do data packets with headers.
+//! Nodes forward neither control packets nor data packets with headers by filters.
 
 use anabranch_core::LinkId;
 use anabranch_plan::{Filters, Plan, way_back};
 use anabranch_psi::{Filter, forward};
 
-use crate::packet::{DataPacket, NO_COPIES, Role};
 use crate::routes::END;
-use crate::world::World;
 
-/// Where copies leave the paths of packets, by places in `Routes::steps`; nothing if packets go by no filters.
+/// The places in `Routes::steps` where copies leave the paths of packets; empty if nodes forward by no filters.
 #[derive(Clone, Debug, Default)]
 pub struct Strays {
-    /// At place p copies leave for `places[first[p]..first[p + 1]]`, where each has one link.
+    /// Copies leave place p for `places[first[p]..first[p + 1]]`, which have one link each.
     first: Vec<u32>,
     places: Vec<u32>,
-    /// The places of subflow s: from `own[s]` to `own[s + 1]`, two for each stray.
+    /// Subflow s has the places from `own[s]` to `own[s + 1]`, two for each stray.
     own: Vec<u32>,
 }
 
-/// Strays of one path, or one way back; each leaves the path, or another before it.
+/// The strays of one path, or of one way back; each leaves the path or an earlier stray.
 pub(crate) type Tree = Vec<Stray>;
 
-/// A link beside a path, and where it leaves.
+/// A link beside a path, and the place where it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stray {
     pub link: LinkId,
     after: After,
 }
 
-/// Where a stray begins.
+/// The place where a stray begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
-    /// On the path, when so many of its links have been taken.
+    /// On the path, behind this number of its links.
     Links(usize),
     /// At the end of the stray of this number.
     Stray(usize),
 }
 
-/// For each path its strays, and those of its way back; nothing if packets go by no filters.
+/// For each path its strays and the strays of its way back; empty if nodes forward by no filters.
 pub(crate) fn trees(plan: &Plan) -> Vec<[Tree; 2]> {
     let Some(Filters { identities, there, back }) = &plan.filters else { return Vec::new() };
     let network = &plan.network;
@@ -77,9 +75,10 @@ pub(crate) fn trees(plan: &Plan) -> Vec<[Tree; 2]> {
 }
 
 impl Strays {
-    /// Gives strays places behind the `steps` there are: of each a link and an end.
+    /// Gives strays places at the end of `steps`, each a link and an end.
     ///
-    /// `starts` are the places where the path of each subflow and its way back begin; `number` gives links numbers.
+    /// `starts` gives the places where the path of each subflow and its way back begin; `number` gives the numbers of
+    /// links.
     pub(crate) fn new(
         trees: &[[Tree; 2]],
         starts: impl Iterator<Item = [u32; 2]>,
@@ -115,45 +114,16 @@ impl Strays {
         Self { first, places: leaving.into_iter().map(|(_, place)| place).collect(), own }
     }
 
-    /// The strays that leave a place, by their own places.
-    fn at(&self, place: u32) -> &[u32] {
+    /// The places of the strays that leave a place.
+    pub fn at(&self, place: u32) -> &[u32] {
         let place = place as usize;
         let Some(&[from, to]) = self.first.get(place..place + 2) else { return &[] };
         &self.places[from as usize..to as usize]
     }
 
-    /// The places of a subflow's strays, those of its way back included.
+    /// The places of a subflow's strays, including the strays of its way back.
     pub fn of(&self, subflow: usize) -> impl Iterator<Item = u32> {
         let own = self.own.get(subflow..subflow + 2).map_or(0..0, |own| own[0]..own[1]);
         own.step_by(2)
-    }
-}
-
-impl World<'_> {
-    /// Copies of a packet leave the place where it is.
-    pub(crate) fn go_astray(&mut self, index: u32) {
-        let routes = self.routes;
-        for &at in routes.strays.at(self.packets[index].at) {
-            let copy = DataPacket { at, role: Role::Stray, copies: NO_COPIES, ..self.packets[index] };
-            let copy = self.packets.insert(copy);
-            self.enter(routes.steps[at as usize], copy);
-        }
-    }
-
-    /// A packet is at the end of its path, where copies of it may still leave; says whether it was one itself, which is
-    /// gone then.
-    #[cold]
-    pub(crate) fn ends_astray(&mut self, index: u32) -> bool {
-        self.go_astray(index);
-        let is_stray = self.packets[index].role == Role::Stray;
-        if is_stray {
-            self.packets.remove(index);
-        }
-        is_stray
-    }
-
-    /// Counts a stray that a copy has entered.
-    pub(crate) fn count_stray(&mut self, subflow: u32) {
-        self.strays[subflow as usize] += 1;
     }
 }

@@ -1,26 +1,26 @@
-//! Many numbers in few.
+//! Summaries of many numbers: their count, mean, extremes and percentiles.
 
-/// How numbers are spread; all NaN if there are none.
+/// The spread of numbers; all values but the count are NaN if there are no numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
-    /// How many there are.
+    /// The count of the numbers.
     pub count: u32,
     /// Their mean.
     pub mean: f64,
-    /// The least.
+    /// The least number.
     pub least: f64,
-    /// The 10th percentile, between the two numbers next to it; so are the others.
+    /// The 10th percentile, interpolated between the two numbers next to it, as all percentiles are.
     pub p10: f64,
     /// The median.
     pub p50: f64,
     /// The 90th percentile.
     pub p90: f64,
-    /// The greatest.
+    /// The greatest number.
     pub most: f64,
 }
 
 impl Summary {
-    /// Of these; none may be NaN.
+    /// Summarises numbers, none of which may be NaN.
     pub fn of(mut numbers: Vec<f64>) -> Self {
         let count = numbers.len();
         if count == 0 {

@@ -1,10 +1,10 @@
 //! The calendar of events: a wheel of time slots, each sorted when it comes up.
 //!
-//! Slots are as wide as makes some hundred events fall into one: then sorting is cheap, the events of a slot are known
-//! together (so that what they touch can be fetched early), and no heap grows with the packets in flight. Events for the
-//! slot that is open go to a small heap; should it grow, slots become narrower at once. Those beyond the wheel wait by
-//! turns of it. The width follows the traffic and changes only the speed: events are served by time, then key, whatever
-//! it is.
+//! Slots are wide enough for some hundred events each. Then sorting is cheap, the events of a slot are known together
+//! (so that the values they need can be fetched early), and no heap grows with the packets in flight. Events for the
+//! slot that is open go to a small heap; if that grows, slots become narrower at once. Events beyond the wheel wait by
+//! turns of the wheel. The width follows the traffic and changes only the speed: events are served by time, then key,
+//! whatever it is.
 
 mod pool;
 mod sort;
@@ -15,35 +15,36 @@ use std::collections::{BTreeMap, BinaryHeap};
 use pool::{EMPTY, Pool, Slot};
 use sort::Sorter;
 
-/// Slots of the wheel.
+/// The number of slots of the wheel.
 const SLOTS: u64 = 4096;
-/// Slots in use that are aimed at: more would not stay near the processor, fewer are long to sort.
+/// The number of slots in use that the width aims at. More would not stay in the cache of the processor, and fewer
+/// would take long to sort.
 const AIM: u64 = 1024;
-/// The fewest and the most events in a slot that are aimed at.
+/// The fewest and the most events in a slot that the width aims at.
 const FILL: (u64, u64) = (128, 4096);
-/// The width is changed if the mean of events in a slot is so many times over or under the aim.
+/// The factor by which the mean of events in a slot must miss the aim for the width to change.
 const SLACK: u64 = 3;
-/// Slots become narrower when so many times the aim have come into the open one.
+/// The factor by which the events that came into the open slot must exceed the aim for slots to become narrower.
 const CROWD: u64 = 8;
-/// The mean is taken over so many events.
+/// The number of events, or of slots, over which the mean is taken.
 const SPELL: u64 = 1 << 16;
-/// Slots are 2^10 ps to 2^44 ps wide: a nanosecond to 17 seconds.
+/// The least and the greatest binary logarithm of the width in picoseconds: a nanosecond and 17 seconds.
 const SHIFTS: (u32, u32) = (10, 44);
 
-/// Something that happens at a time: sorted by time, then key, then packet. Only packets that a link delays at random can
-/// come to the same link at the same time.
+/// An event at a time. Events are sorted by time, then key, then packet. Only packets that a link delays at random can
+/// arrive over the same link at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// In picoseconds.
+    /// Its time in picoseconds.
     pub time: u64,
-    /// What kind of event it is, and of what.
+    /// The kind of the event and the number of its object.
     pub key: u32,
-    /// Which packet, for events of packets.
+    /// The index of the packet, for events of packets.
     pub packet: u32,
 }
 
 impl Event {
-    /// What events are sorted by: time, then key.
+    /// The number that events are sorted by.
     #[inline]
     pub(super) fn order(&self) -> u128 {
         u128::from(self.time) << 64 | u128::from(self.key) << 32 | u128::from(self.packet)
@@ -66,28 +67,30 @@ impl PartialOrd for Event {
 
 /// All events to come.
 pub struct Calendar {
-    /// Slots are 2^shift ps wide.
+    /// The binary logarithm of the width of slots in picoseconds.
     shift: u32,
     slots: Vec<Slot>,
     pool: Pool,
-    /// A bit for each slot that has events.
+    /// For each slot a bit that says whether it has events.
     occupied: Vec<u64>,
     /// The number of the slot that is open; slot n has the times from `(n - 1) << shift`.
     current: u64,
-    /// The open slot, sorted, and how much of it is served.
+    /// The events of the open slot, sorted.
     open: Vec<Event>,
+    /// The number of events of the open slot that are served.
     served: usize,
     sorter: Sorter,
-    /// The time of the event that was served last.
+    /// The time in picoseconds of the event that was served last.
     last: u64,
-    /// Events that came into the open slot meanwhile.
+    /// Events that came into the slot after it was opened.
     late: BinaryHeap<Reverse<Event>>,
-    /// Events beyond the wheel, by the turn of it.
+    /// Events beyond the wheel, by the turn of the wheel.
     far: BTreeMap<u64, Vec<Event>>,
-    /// How many there are.
+    /// The number of events to come.
     pending: u64,
-    /// Since the width was last looked at.
+    /// The number of events served since the width was last adjusted.
     events: u64,
+    /// The number of slots opened since the width was last adjusted.
     opened: u64,
 }
 
@@ -113,7 +116,7 @@ impl Default for Calendar {
 }
 
 impl Calendar {
-    /// Adds an event, not before the one that was served last.
+    /// Adds an event, which must not be earlier than the one that was served last.
     #[inline]
     pub fn push(&mut self, event: Event) {
         self.pending += 1;
@@ -138,7 +141,7 @@ impl Calendar {
         }
     }
 
-    /// Takes out the next event, if it is before `limit`.
+    /// Takes out the next event, if its time is before `limit`.
     #[inline]
     pub fn next_before(&mut self, limit: u64) -> Option<Event> {
         loop {
@@ -172,7 +175,7 @@ impl Calendar {
         }
     }
 
-    /// The next event.
+    /// The next event, which stays in the calendar.
     pub fn peek(&mut self) -> Option<Event> {
         loop {
             let ready = self.open.get(self.served).copied();
@@ -185,8 +188,8 @@ impl Calendar {
         }
     }
 
-    /// The events of the open slot that come next, at most `count`, as far as they are known; none at other times than
-    /// every `count` of them.
+    /// The next events of the open slot, at most `count`, once `count` events of the slot have been served since the
+    /// last preview; otherwise none.
     pub fn preview(&self, count: usize) -> &[Event] {
         if self.served.is_multiple_of(count) {
             &self.open[self.served..self.open.len().min(self.served + count)]
@@ -250,7 +253,7 @@ impl Calendar {
         None
     }
 
-    /// What slots should hold.
+    /// The number of events that a slot should have.
     fn aim(&self) -> u64 {
         (self.pending / AIM).clamp(FILL.0, FILL.1)
     }

@@ -1,18 +1,19 @@
-//! The events of slots, in blocks of one pool: the memory is that of the events, not that of the fullest slots.
+//! The events of slots, in blocks of one pool: memory grows with the number of events, not with the fullest slots.
 
 use super::Event;
 
 /// The events of a slot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
-    /// The block that is being filled, and how many events it has; full if there is none.
+    /// The block that is being filled; `NONE` for an empty slot.
     block: u32,
+    /// The number of events in that block; `BLOCK` for an empty slot.
     filled: u32,
 }
 
-/// Events in a block.
+/// The number of events in a block.
 const BLOCK: usize = 32;
-/// No block.
+/// The number that stands for no block.
 const NONE: u32 = u32::MAX;
 pub(super) const EMPTY: Slot = Slot { block: NONE, filled: BLOCK as u32 };
 
@@ -20,13 +21,13 @@ pub(super) const EMPTY: Slot = Slot { block: NONE, filled: BLOCK as u32 };
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     events: Vec<Event>,
-    /// The block that was filled before this one.
+    /// For each block the one of the same slot that was filled before it.
     before: Vec<u32>,
     free: Vec<u32>,
 }
 
 impl Pool {
-    /// Says whether the slot took a new block, as it does when it was empty.
+    /// Adds an event to a slot. Says whether the slot took a new block, as it does when it was empty.
     #[inline]
     pub(super) fn push(&mut self, slot: &mut Slot, event: Event) -> bool {
         let is_full = slot.filled as usize == BLOCK;

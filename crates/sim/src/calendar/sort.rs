@@ -1,8 +1,8 @@
-//! Sorting the events of a slot: most are spread evenly over its time, so that dividing it leaves little to do.
+//! Sorting of the events of a slot: most slots have them spread evenly, so that dividing the slot leaves little to do.
 
 use super::Event;
 
-/// What sorting needs; kept, so that it is not made anew for each slot.
+/// The memory that sorting needs, kept so that it is not allocated anew for each slot.
 #[derive(Default)]
 pub(super) struct Sorter {
     ends: Vec<u32>,
@@ -10,7 +10,7 @@ pub(super) struct Sorter {
 }
 
 impl Sorter {
-    /// With so many events in one part of the slot, or in the whole of it, another sort is as good.
+    /// The number of events in one part of the slot, or in the whole slot, with which a comparison sort is as good.
     const CROWD: u32 = 32;
 
     /// Sorts events with times in the `2^shift` picoseconds from `start` on.
@@ -46,7 +46,7 @@ impl Sorter {
     }
 }
 
-/// Insertion sort.
+/// Sorts by insertion.
 fn sort_nearly_sorted(events: &mut [Event]) {
     for i in 1..events.len() {
         let event = events[i];

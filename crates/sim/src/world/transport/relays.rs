@@ -1,9 +1,10 @@
-//! Relays in simulated time: where a loop of a chain ends and the next begins, at one node.
+//! Relays in simulated time: nodes at which a loop of a chain ends and the next begins.
 //!
-//! With each piece of data goes when it would have left its first source if it had never waited: that is what tells, at the
-//! end of a chain, for how long it has waited in all queues together, those of relays included. What loops that end in one
-//! wait for differs; so it is kept with each packet that waits, and with each that may have to be sent again. Where packets
-//! of the next loop are put together from several, it is that of their first byte.
+//! Each piece of data carries the time at which it would have left its first source if it had never waited. At the end
+//! of a chain this tells how long it has waited in all queues together, those of relays included. The time differs
+//! between the loops that end at one relay. So the relay keeps it with each packet that waits, and with each packet
+//! that may have to be retransmitted. A packet of the next loop that is put together from several has the time of its
+//! first byte.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,13 +17,16 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::world::World;
 
-/// A relay, at the source of the connection that goes on from it.
-pub(crate) struct RelayEnd {
+/// A relay, which feeds the source of the connection that goes on from it.
+pub(super) struct RelayEnd {
     relay: Relay,
+    /// The rate that the relay reports to the loops before it.
     told: Told,
     inputs: Vec<Input>,
-    /// What was taken for the next loop: behind which byte of that each piece ends, and since when it is under way.
+    /// The pieces of data handed to the next loop that may not have arrived there: the offset of the end of each, and
+    /// its send time in picoseconds.
     taken: VecDeque<(u64, u64)>,
+    /// Bytes handed to the next loop.
     offered: u64,
     random: ChaCha8Rng,
 }
@@ -30,25 +34,25 @@ pub(crate) struct RelayEnd {
 /// A loop that ends at a relay.
 struct Input {
     connection: u32,
-    /// The path by which the last packet came.
+    /// The path of the connection that the last packet came over.
     path: usize,
-    /// What has arrived and waits for something before it: by offset its bytes, and since when it is under way.
+    /// Data that arrived out of order: for each offset the number of bytes and their send time in picoseconds.
     early: BTreeMap<u64, (u32, u64)>,
-    /// The bytes that are there in order.
+    /// The number of bytes that arrived in order.
     complete: u64,
-    /// What is there in order: its bytes, since when it is under way.
+    /// Data in order that wait for the next loop: the number of bytes of each piece and their send time in picoseconds.
     waiting: VecDeque<(u64, u64)>,
 }
 
-/// Where what comes over a connection goes on: over which, and as which of its inputs.
+/// The continuation of a connection at a relay: the connection of the next loop, and the number of the input there.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Onward {
+pub(super) struct Onward {
     pub connection: u32,
     pub input: u32,
 }
 
 impl RelayEnd {
-    /// An empty one, before a loop with packets of this size.
+    /// Creates an empty relay before a loop with packets of `packet` bytes.
     pub fn new(plan: &anabranch_plan::Relay, packet: Bytes, seed: u64) -> Self {
         let settings: Vec<_> = plan.inputs.iter().map(|(_, settings)| *settings).collect();
         let input = |connection: u32| Input {
@@ -68,13 +72,13 @@ impl RelayEnd {
         }
     }
 
-    /// Whether a packet of an input that arrives is to be marked.
+    /// Decides at random whether an arriving packet of an input gets a mark.
     fn marks(&mut self, input: usize) -> bool {
         let share = self.relay.share(input);
         share > 0.0 && self.random.random_bool(share)
     }
 
-    /// A packet of an input has arrived, of data that are under way since `since`; all before `complete` are there.
+    /// Takes in a packet of an input whose data were sent at `since`; all data before `complete` have arrived.
     fn on_segment(&mut self, input: usize, chunk: Chunk, complete: u64, since: u64) {
         let own = &mut self.inputs[input];
         if chunk.end() > own.complete {
@@ -96,7 +100,7 @@ impl RelayEnd {
         }
     }
 
-    /// Hands the source of the next loop its next packet, if there is one.
+    /// Hands the source of the next loop the data of its next packet, if there are any.
     fn fill(&mut self, source: &mut Source, packet: u64) {
         while source.backlog() < packet {
             let Some((input, bytes)) = self.relay.take((packet - source.backlog()) as u32) else { return };
@@ -117,81 +121,84 @@ impl RelayEnd {
         }
     }
 
-    /// Since when the data at `offset` of the next loop are under way.
+    /// The send time in picoseconds of the data at `offset` of the next loop.
     fn since(&self, offset: u64) -> u64 {
         let place = self.taken.partition_point(|&(end, _)| end <= offset);
         self.taken.get(place).map_or(0, |&(_, since)| since)
     }
 
-    /// All before `complete` have arrived over the next loop.
+    /// Forgets the data before `complete`, which have arrived over the next loop.
     fn forget(&mut self, complete: u64) {
         while self.taken.pop_front_if(|&mut (end, _)| end <= complete).is_some() {}
     }
 }
 
 impl World<'_> {
-    /// How much of what comes over a connection may wait for the next loop, if it goes on.
+    /// The bytes of a connection's data that may wait for the next loop; `None` if the connection does not end at a
+    /// relay.
     #[inline]
-    pub(crate) fn relay_buffer(&self, c: u32) -> Option<u64> {
-        let Onward { connection, .. } = self.endpoints[c as usize].onward?;
-        self.endpoints[connection as usize].relay.as_ref().map(|relay| relay.relay.buffer())
+    pub(super) fn relay_buffer(&self, c: u32) -> Option<u64> {
+        let Onward { connection, .. } = self.transport.endpoints[c as usize].onward?;
+        self.transport.endpoints[connection as usize].relay.as_ref().map(|relay| relay.relay.buffer())
     }
 
-    /// Whether a packet of a subflow that arrives is marked by a relay.
+    /// Whether a relay marks an arriving packet of a subflow.
     #[inline]
-    pub(crate) fn is_marked_by_relay(&mut self, s: u32, ecn: Ecn) -> bool {
+    pub(super) fn is_marked_by_relay(&mut self, s: u32, ecn: Ecn) -> bool {
         let Some(Onward { connection, input }) = self.onward(s) else { return false };
-        let relay = self.endpoints[connection as usize].relay.as_mut();
+        let relay = self.transport.endpoints[connection as usize].relay.as_mut();
         ecn != Ecn::NotEct && relay.is_some_and(|relay| relay.marks(input as usize))
     }
 
     #[inline]
     fn onward(&self, s: u32) -> Option<Onward> {
-        self.endpoints[self.subflows[s as usize].connection as usize].onward
+        self.transport.endpoints[self.subflows[s as usize].connection() as usize].onward
     }
 
-    /// Data of a subflow have arrived, under way since `since`; all before `complete` are there, and go on.
-    pub(crate) fn pass_on(&mut self, s: u32, chunk: Chunk, complete: u64, since: u64) {
+    /// Hands data of a subflow to the relay at its end, if there is one. The data were sent at `since`; all data before
+    /// `complete` have arrived.
+    pub(super) fn pass_on(&mut self, s: u32, chunk: Chunk, complete: u64, since: u64) {
         let Some(Onward { connection, input }) = self.onward(s) else { return };
-        let waited = self.now.saturating_sub(since).saturating_sub(self.subflow_transports[s as usize].propagation);
-        let path = s as usize - self.subflows_of(self.subflows[s as usize].connection).start;
-        if let Some(relay) = &mut self.endpoints[connection as usize].relay {
+        let waited =
+            self.clock.now().saturating_sub(since).saturating_sub(self.transport.subflows[s as usize].propagation);
+        let path = s as usize - self.routes.subflows_of(self.subflows[s as usize].connection()).start;
+        if let Some(relay) = &mut self.transport.endpoints[connection as usize].relay {
             relay.inputs[input as usize].path = path;
-            relay.on_segment(input as usize, chunk, complete, self.now - waited);
+            relay.on_segment(input as usize, chunk, complete, self.clock.now() - waited);
         }
     }
 
-    /// Puts into an acknowledgement of a subflow what a relay has to say.
+    /// Puts the report of a relay into an acknowledgement of a subflow.
     #[inline]
-    pub(crate) fn inform(&mut self, s: u32, ack: &mut Ack) {
+    pub(super) fn inform(&mut self, s: u32, ack: &mut Ack) {
         let Some(Onward { connection, input }) = self.onward(s) else { return };
-        let endpoint = &mut self.endpoints[connection as usize];
+        let endpoint = &mut self.transport.endpoints[connection as usize];
         let Some(relay) = &mut endpoint.relay else { return };
         let onward_bps = endpoint.source.as_ref().map_or(NO_RATE, |source| source.onward_bps(relay.told));
         relay.relay.set_onward(onward_bps);
         relay.relay.inform(input as usize, ack);
     }
 
-    /// The next loop takes what it can of what a connection has brought.
-    pub(crate) fn pump_onward(&mut self, c: usize) {
-        if let Some(onward) = self.endpoints[c].onward {
+    /// Lets the next loop send the data that a connection has brought, as far as it can.
+    pub(super) fn pump_onward(&mut self, c: usize) {
+        if let Some(onward) = self.transport.endpoints[c].onward {
             self.pump(onward.connection, 0);
         }
     }
 
-    /// Hands a source its next packet, if it sends what comes over other loops.
+    /// Hands a source the data of its next packet, if it sends what comes over other loops.
     #[inline]
-    pub(crate) fn fill_from_relay(&mut self, c: u32, source: &mut Source) {
-        if let Some(relay) = &mut self.endpoints[c as usize].relay {
+    pub(super) fn fill_from_relay(&mut self, c: u32, source: &mut Source) {
+        if let Some(relay) = &mut self.transport.endpoints[c as usize].relay {
             relay.fill(source, self.plan.transfers[c as usize].packet.0);
         }
     }
 
-    /// After a relay has sent, and all before `complete` have arrived over the next loop: tells loops before it that had
-    /// no room, and have some now.
+    /// Tells the loops before a relay that they have room again, after the relay has sent. All data before `complete`
+    /// have arrived over the next loop.
     #[inline]
-    pub(crate) fn tell_of_room(&mut self, c: u32, complete: u64) {
-        if let Some(relay) = &mut self.endpoints[c as usize].relay {
+    pub(super) fn tell_of_room(&mut self, c: u32, complete: u64) {
+        if let Some(relay) = &mut self.transport.endpoints[c as usize].relay {
             relay.forget(complete);
             for input in 0..relay.inputs.len() {
                 self.tell_input_of_room(c, input);
@@ -201,23 +208,23 @@ impl World<'_> {
 
     fn tell_input_of_room(&mut self, c: u32, input: usize) {
         self.learn_onward_rate(c, input);
-        let Some(relay) = &self.endpoints[c as usize].relay else { return };
+        let Some(relay) = &self.transport.endpoints[c as usize].relay else { return };
         let Input { connection, path, .. } = relay.inputs[input];
         let packet = self.plan.transfers[connection as usize].packet.0;
         if !relay.relay.is_to_be_told(input, packet) && !relay.relay.is_to_be_told_of_rate(input, packet) {
             return;
         }
-        let s = (self.subflows_of(connection).start + path) as u32;
+        let s = (self.routes.subflows_of(connection).start + path) as u32;
         let settings = self.settings(s);
-        let Some(sink) = &mut self.endpoints[connection as usize].sink else { return };
-        let ack = sink.tell(&settings, Time(self.now), path);
+        let Some(sink) = &mut self.transport.endpoints[connection as usize].sink else { return };
+        let ack = sink.tell(&settings, Time(self.clock.now()), path);
         self.send_ack(s, ack);
     }
 
-    /// Finds out what the next loop sends at, for a loop before that is to hear if it is more.
+    /// Reads the rate of the next loop, if a loop before it has to hear of a higher rate.
     #[inline]
     fn learn_onward_rate(&mut self, c: u32, input: usize) {
-        let endpoint = &mut self.endpoints[c as usize];
+        let endpoint = &mut self.transport.endpoints[c as usize];
         let Some(relay) = &mut endpoint.relay else { return };
         let packet = self.plan.transfers[relay.inputs[input].connection as usize].packet.0;
         if relay.relay.is_slow(input, packet) {
@@ -225,10 +232,10 @@ impl World<'_> {
         }
     }
 
-    /// Since when the data of a packet that leaves now are under way.
+    /// The send time in picoseconds of the data of a packet that leaves now.
     #[inline]
-    pub(crate) fn under_way_since(&self, c: u32, offset: u64) -> u64 {
-        self.endpoints[c as usize].relay.as_ref().map_or(self.now, |relay| relay.since(offset))
+    pub(super) fn under_way_since(&self, c: u32, offset: u64) -> u64 {
+        self.transport.endpoints[c as usize].relay.as_ref().map_or(self.clock.now(), |relay| relay.since(offset))
     }
 }
 

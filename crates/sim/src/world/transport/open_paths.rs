@@ -1,14 +1,15 @@
-//! Paths that open and close while their connection is there, by their own times or since links fail; and the groups of
-//! those that are open.
+//! Paths that open and close while their connection lasts, at set times or because links fail, and the groups of open
+//! paths that share links.
 
 use anabranch_core::{ConnectionId, Time};
 use anabranch_proto::transport::Source;
 
-use crate::world::{Kind, World};
+use crate::world::World;
+use crate::world::clock::Kind;
 
 impl World<'_> {
-    /// Schedules when paths may be used of connections that begin here.
-    pub(crate) fn schedule_path_times(&mut self) {
+    /// Schedules the times at which paths open and close, for connections that begin here.
+    pub(in crate::world) fn schedule_path_times(&mut self) {
         let plan = self.plan;
         for own in &plan.path_times {
             if !self.shard.has_source(own.connection.0) {
@@ -16,16 +17,16 @@ impl World<'_> {
             }
             let s = self.routes.subflow(own);
             if own.start > plan.demands.connections()[own.connection.index()].start {
-                self.schedule(own.start.0, Kind::Open, s);
+                self.clock.schedule(own.start.0, Kind::Open, s);
             }
             if let Some(stop) = own.stop {
-                self.schedule(stop.0, Kind::Close, s);
+                self.clock.schedule(stop.0, Kind::Close, s);
             }
         }
     }
 
-    /// Schedules when connections that begin here hear of links that fail, or are there again.
-    pub(crate) fn schedule_failures(&mut self) {
+    /// Schedules the times at which connections that begin here hear that links fail or recover.
+    pub(in crate::world) fn schedule_failures(&mut self) {
         let plan = self.plan;
         if plan.assistance.failures_after.is_none() {
             return;
@@ -38,21 +39,23 @@ impl World<'_> {
             for (path, links) in plan.paths.of(ConnectionId::new(c)).enumerate() {
                 let s = self.routes.subflows[c] + path as u32;
                 for (time, is_up) in plan.told_failures(links) {
-                    self.schedule(time.0, if is_up { Kind::Open } else { Kind::Close }, s);
+                    self.clock.schedule(time.0, if is_up { Kind::Open } else { Kind::Close }, s);
                 }
             }
         }
     }
 
-    /// A path of a connection may be used from now on, or no longer.
-    pub(crate) fn on_path_change(&mut self, s: u32) {
-        let (c, now) = (self.subflows[s as usize].connection, Time(self.now));
-        let (id, path) = (ConnectionId(c), s as usize - self.subflows_of(c).start);
-        // Fair rates see the capacities of failed links, and hear of times alone.
+    /// A path of a connection opens or closes.
+    pub(in crate::world) fn on_path_change(&mut self, s: u32) {
+        let (c, now) = (self.subflows[s as usize].connection(), Time(self.clock.now()));
+        let (id, path) = (ConnectionId(c), s as usize - self.routes.subflows_of(c).start);
+        // Fair rates follow the capacities of failed links by themselves; only set times are a change to them.
         let is_of_times = self.plan.path_time(id, path).is_some_and(|time| time.changes_at(now));
-        self.has_changed |= is_of_times && self.connections[c as usize].is_present();
+        if is_of_times && self.connections[c].is_present() {
+            self.connections.note_change();
+        }
         let is_usable = self.plan.is_usable(id, path, now);
-        let Some(endpoint) = self.endpoints.get_mut(c as usize) else { return };
+        let Some(endpoint) = self.transport.endpoints.get_mut(c as usize) else { return };
         let Some(mut source) = endpoint.source.take_if(|source| source.is_open(path) != is_usable) else { return };
         if is_usable {
             source.open(path, now);
@@ -60,17 +63,17 @@ impl World<'_> {
             source.close(path);
         }
         self.regroup(c, &mut source);
-        self.endpoints[c as usize].source = Some(source);
+        self.transport.endpoints[c as usize].source = Some(source);
         self.pump(c, path);
     }
 
     /// The network tells a source which of its open paths share links, if its protocol wants to know.
-    pub(crate) fn regroup(&mut self, c: u32, source: &mut Source) {
+    pub(super) fn regroup(&mut self, c: u32, source: &mut Source) {
         let plan = self.plan;
         if !plan.protocols[plan.transfers[c as usize].protocol].capabilities().hears_groups() {
             return;
         }
-        let search = self.groups.get_or_insert_with(|| Box::new(plan.group_search()));
+        let search = self.transport.groups.get_or_insert_with(|| Box::new(plan.group_search()));
         let is_open = |path: usize| source.is_open(path);
         let links = |(path, links)| if is_open(path) { links } else { &[][..] };
         let groups = search.groups(plan.paths.of(ConnectionId(c)).enumerate().map(links));
@@ -116,8 +119,8 @@ mod tests {
         let mut world = World::new(&plan, &routes, Shard::new(&owners, 0));
         let mut after = |seconds: f64| {
             world.serve_until(Time::from_seconds(seconds).unwrap().0, u64::MAX);
-            let is_open = world.endpoints[0].source.as_ref().is_some_and(|source| source.is_open(0));
-            (std::mem::take(&mut world.has_changed), is_open)
+            let is_open = world.transport.endpoints[0].source.as_ref().is_some_and(|source| source.is_open(0));
+            (world.take_change(), is_open)
         };
         // It joins; its first path closes; that fails once more; that closes by its times too.
         let looks = [0.5, 1.5, 2.5, 3.5].map(&mut after);

@@ -1,13 +1,14 @@
-//! What sources know of the capacities of their paths: that of the link which they send over as it is now, and of the others
-//! what it was in the beginning.
+//! Capacities that sources know: the present capacity of the first link of a path, and the initial capacities of the
+//! others.
 //!
-//! A radio knows the rate at which it sends; of links further on a network tells what they were built for. Where those
-//! change, a relay before them knows.
+//! A radio knows the rate at which it sends. For links further on, a network tells the capacity that they were built
+//! for. Where such a capacity changes, a relay before the link knows it.
 //!
-//! Where a link sends at opportunities, its rate is what came in a bin of time, and a bin without any is no outage: the
-//! radio has the rate of its modulation still, and waits for its turn. So sources hear nothing of empty bins, and go by
-//! the one before. Real traces have such bins several times a second; a source that took each for a capacity of 0 would
-//! begin from its floor as often. A capacity that falls to 0 by itself is one, and is told.
+//! A link that sends at opportunities has as its rate the bytes of a bin of time. A bin without opportunities is no
+//! outage: the radio still has the rate of its modulation, and waits for its turn. So sources hear nothing of empty
+//! bins, and keep the rate of the bin before. Real traces have such bins several times a second; a source that took
+//! each for a capacity of 0 would restart from its floor as often. A link without opportunities whose capacity falls to
+//! 0 has an outage, and its sources hear of it.
 
 use anabranch_core::{LinkId, Rate, Time};
 use anabranch_plan::Plan;
@@ -16,11 +17,11 @@ use anabranch_proto::transport::Source;
 use crate::routes::Routes;
 use crate::world::World;
 
-/// The subflows whose sources are told capacities, by the link that they send over.
-pub(crate) struct Hearers(Vec<(u32, u32)>);
+/// The subflows whose sources hear of capacities, each with its first link, sorted by link.
+pub(super) struct Hearers(Vec<(u32, u32)>);
 
 impl Hearers {
-    /// All of a plan.
+    /// Collects all such subflows of a plan.
     pub fn new(plan: &Plan, routes: &Routes) -> Self {
         let hears = |c: &usize| {
             let capabilities = plan.protocols[plan.transfers[*c].protocol].capabilities();
@@ -42,11 +43,11 @@ impl Hearers {
 }
 
 impl World<'_> {
-    /// Tells a source that begins what its paths can carry, if its protocol wants to know.
-    pub(crate) fn tell_capacities(&self, c: u32, source: &mut Source) {
+    /// Tells a source that begins the capacities of its paths, if its protocol wants to know.
+    pub(super) fn tell_capacities(&self, c: u32, source: &mut Source) {
         let capabilities = self.plan.protocols[self.plan.transfers[c as usize].protocol].capabilities();
         if capabilities.hears_capacities {
-            let own = self.subflows_of(c);
+            let own = self.routes.subflows_of(c);
             let first = own.start;
             for s in own {
                 if let Some(capacity) = self.known_capacity(s) {
@@ -56,25 +57,25 @@ impl World<'_> {
         }
     }
 
-    /// The capacity of a link has changed: tells the sources that send over it.
-    pub(crate) fn tell_sources(&mut self, link: u32) {
-        for place in 0..self.hearers.of(link).len() {
-            let (_, s) = self.hearers.of(link)[place];
+    /// Tells the sources that send over a link that its capacity has changed.
+    pub(in crate::world) fn tell_sources(&mut self, link: u32) {
+        for place in 0..self.transport.hearers.of(link).len() {
+            let (_, s) = self.transport.hearers.of(link)[place];
             let Some(capacity) = self.known_capacity(s as usize) else { continue };
-            let c = self.subflows[s as usize].connection;
-            let path = s as usize - self.subflows_of(c).start;
-            if let Some(source) = &mut self.endpoints[c as usize].source {
+            let c = self.subflows[s as usize].connection();
+            let path = s as usize - self.routes.subflows_of(c).start;
+            if let Some(source) = &mut self.transport.endpoints[c as usize].source {
                 source.set_capacity(path, capacity);
                 self.pump(c, path);
             }
         }
     }
 
-    /// The least capacity of a path as its source knows it; `None` in an empty bin of opportunities.
+    /// The least capacity of a path as its source knows it, in bit/s; `None` in an empty bin of opportunities.
     fn known_capacity(&self, s: usize) -> Option<Rate> {
         let path = self.routes.path(s);
         let of_network = |link: u32| -> LinkId { self.routes.used[link as usize] };
-        let now = self.links.capacity(path[0] as usize, Time(self.now)).0;
+        let now = self.links.capacity(path[0] as usize, Time(self.clock.now())).0;
         if now == 0.0 && self.plan.links[of_network(path[0]).index()].opportunities.is_some() {
             return None;
         }
