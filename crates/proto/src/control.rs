@@ -1,4 +1,4 @@
-//! What protocols decide: the controls of sources and of links, and the orders they give.
+//! The interface of protocols: controls of sources and of links, and the orders that they give.
 //!
 //! A control never sends, waits or reads a clock. Its driver, a simulator or a real endpoint, calls it when something
 //! happens, passes the time, and carries out its orders.

@@ -42,7 +42,7 @@ impl Pace {
             return None;
         }
         let Some((sent, work)) = self.last else { return Some(now) };
-        // What is beyond 213 days does not happen, and time goes on whatever the rate.
+        // The conversion saturates at 213 days, later than any run ends.
         let gap = ((work / self.rate + 0.5) as u64).max(1);
         Some(Time(sent.0.saturating_add(gap).max(now.0)))
     }

@@ -35,7 +35,7 @@ const HEADROOM: f64 = 5.0;
 #[schemars(rename = "AbcParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// The least window, in packets, 1 to 100; the authors' code keeps 5 or so.
+    /// The least window, in packets, 1 to 100; the authors' code keeps about 5.
     #[serde(deserialize_with = "packets")]
     #[schemars(range(min = 1, max = 100))]
     pub least: f64,

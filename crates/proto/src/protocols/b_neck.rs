@@ -14,9 +14,9 @@
 //!
 //! Written from published descriptions of the rules, without the listing. Differs:
 //! - A link claims a session as its own, in `SetBottleneck`, only if it limits that session.
-//! - Packets carry the number of the cycle of their session, and links forget packets of other cycles. An update or a
-//!   bottleneck that overtakes the response before it counts when that is there. So control packets may come in any order,
-//!   but none may be lost, and none may come twice: a second copy of a join that comes after its session has left would
+//! - Packets carry the number of the cycle of their session, and links ignore packets of other cycles. An update or a
+//!   bottleneck that overtakes an earlier response counts when the response arrives. So control packets may come in any
+//!   order, but none may be lost or come twice: a second copy of a join that comes after its session has left would
 //!   stay at the link. Hops repair both.
 //! - A session that leaves while a probe is in flight waits for the response.
 //! - A link whose capacity changes notifies its sessions, also when no packet is in flight.

@@ -1,4 +1,4 @@
-//! Fully coupled windows: all subflows together are one Reno, which leaves worse paths [wischik2011, sec. 2].
+//! Fully coupled windows: all subflows together are one Reno, which abandons worse paths [wischik2011, sec. 2].
 //!
 //! ```text
 //! increase  = 1 / total            for each packet acknowledged

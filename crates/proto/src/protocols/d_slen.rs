@@ -14,12 +14,13 @@
 //!
 //! differs: the printed protocol leaves links overloaded, and subflows at zero or NaN, on two of three random networks.
 //! Four changes correct it; `variant = "paper"` (`d_slen_as_printed.rs`) omits them.
-//! - The probe also carries the `setter`, the link that last lowered its level. There alone may the level grow, and only
-//!   on the way down, so that all links after it still can object. (Printed: at the only link in the set, both ways.)
-//! - Only the setter holds the subflow back: a link joins the set where it lowers the level, by a share `tie` at least,
-//!   and leaves it once another link is the setter. (Printed: links of equal level are in the set together.)
-//! - A subflow's own portion bounds every divisor from below; links without a limit take no part.
-//! - No portion falls below `floor`, since from zero none ever returns. The portions sum to 1 again after that.
+//! - The probe also carries the `setter`, the link that last lowered its level. Only there may the level grow, and only
+//!   on the way down, so that all links after it can still object. (Printed: at the only link in the set, both ways.)
+//! - Only the setter limits the subflow: a link joins the set where it lowers the level, by a share `tie` at least, and
+//!   leaves it once another link is the setter. (Printed: links of equal level are in the set together.)
+//! - A subflow's own portion bounds every divisor from below; links of infinite capacity take no part.
+//! - No portion falls below `floor`, since a portion of zero could not grow again. The portions sum to 1 again after
+//!   that.
 //!
 //! Why a link of equal level stays out: suppose a link is full, connection a with the highest level on it has a second
 //! link of exactly that level, and b and c with lower levels are limited elsewhere. If b and c were counted here too,

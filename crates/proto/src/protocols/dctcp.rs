@@ -1,4 +1,4 @@
-//! DCTCP: cuts its window by half of the share of marked packets [bensley2017, alizadeh2010].
+//! DCTCP: reduces its window by half of the share of marked packets [bensley2017, alizadeh2010].
 //!
 //! ```text
 //! share  = (1 - gain) share + gain F      once a round; F: marked of the packets acknowledged in it

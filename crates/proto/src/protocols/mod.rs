@@ -172,7 +172,7 @@ protocols! {
     /// d-SLEN: links report saturation levels, sources set rates and portions [ludena2021, sec. II-C].
     DSlen(d_slen, Probe): "d-slen", "d-SLEN", PathRates,
         "upward max-min fair rates by saturation levels [ludena2021]";
-    /// DCTCP: cuts its window by half of the share of marked packets [bensley2017].
+    /// DCTCP: reduces its window by half of the share of marked packets [bensley2017].
     Dctcp(dctcp): "dctcp", "DCTCP", LossWindows,
         "one window that falls by the share of marked packets [bensley2017]";
     /// ERICA: links share their target among the sessions whose packets arrive in an interval [kalyanaraman2000].
@@ -193,7 +193,7 @@ protocols! {
     /// LIA: linked increases, as fast as the best path alone [rfc6356].
     Lia(lia): "lia", "LIA", PathWindows,
         "windows of several paths with linked increases [rfc6356]";
-    /// A logarithmic controller: a rate that rests where its price is what it pays [teymoori2023].
+    /// A logarithmic controller: a rate that rests where its price equals its claim [teymoori2023].
     LogRate(log_rate): "log-rate", "Logarithmic", Growth,
         "one rate by marks, whose utility is its logarithm [teymoori2023]";
     /// NMCC: subflows that share links grow together as one, in slow start too [thomas2016].
@@ -229,13 +229,13 @@ protocols! {
     /// Vegas: keeps a few packets of the connection in queues [brakmo1994].
     Vegas(vegas): "vegas", "Vegas", DelayWindows,
         "one window that keeps a few packets in queues [brakmo1994]";
-    /// Vo-Le-Tran (reconstruction): links raise and lower prices, sources follow the largest of a path [vo2019].
+    /// Vo-Le-Tran (reconstruction): links raise and lower prices, and sources use the largest price of a path [vo2019].
     VoLeTran(vo_le_tran, Notice): "vo-le-tran", "Vo-Le-Tran (reconstruction)", PathRates,
         "upward max-min fair rates by prices of links [vo2019]";
     /// wVegas: Vegas on each subflow; subflows divide the packets that may wait by their rates [cao2012].
     Wvegas(wvegas): "wvegas", "wVegas", PathWindows,
         "windows of several paths that keep ten packets in queues [cao2012]";
-    /// XCP: links tell each packet by how much the window of its source is to change [katabi2002].
+    /// XCP: links tell each packet how the window of its source is to change [katabi2002].
     Xcp(xcp, Congestion): "xcp", "XCP", LinkWindows,
         "equal shares by windows that links open and close [katabi2002]";
 }

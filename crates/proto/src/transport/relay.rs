@@ -78,7 +78,7 @@ struct Input {
 impl Relay {
     /// Creates an empty relay: `buffer` bytes of each input may wait, and packets of the next loop have `packet` bytes.
     pub fn new(buffer: u64, packet: u32, inputs: &[InputSettings]) -> Self {
-        // The least may send a packet in a turn.
+        // The input of least weight may send a packet in each turn.
         let least = inputs.iter().map(|input| input.weight).fold(f64::INFINITY, f64::min);
         let input = |&InputSettings { weight, marking }: &InputSettings| {
             let weight = weight / least;

@@ -421,7 +421,7 @@ impl Link {
         if packet.change >= change {
             packet.change = change;
         } else {
-            // Others do not let it have so much.
+            // The other links do not grant this much.
             down = self.down.min(down + (change - packet.change));
             up = packet.change + down;
         }

@@ -343,7 +343,7 @@ impl Source {
         let count = self.paths.len();
         let mut best: Option<((u32, f64), usize)> = None;
         for step in 1..=count {
-            // From the one after the last on, so that equals take turns.
+            // The search begins after the last path, so that paths of equal rank take turns.
             let path = (self.last + step) % count;
             if !self.may_send(now, path) {
                 continue;
