@@ -126,7 +126,7 @@ def test_files_that_a_head_names_are_linked_or_told():
     )
     assert text == "see [rcp](rcp.md) and [`rate_feedback.rs`](#from-rate_feedbackrs)"
     assert [name for name, _ in shared] == ["rate_feedback.rs"]
-    assert "What RCP and its relatives share" in shared[0][1]
+    assert "The common part of RCP and its relatives" in shared[0][1]
 
 
 def test_every_file_of_the_code_is_in_the_table_of_contents():
