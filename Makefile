@@ -13,7 +13,7 @@ LIVE ?= 1
 PARTS := $(if $(filter 0,$(LIVE)),--no-default-features)
 WITHOUT := $(if $(filter 0,$(LIVE)),-without-live)
 
-.PHONY: demo test test-real-time test-python check install develop compiled fuzz miri audit constraints notices bench docs lint lint-rust lint-python lint-ui format clean
+.PHONY: demo test check install develop compiled fuzz miri audit constraints notices bench docs lint lint-rust lint-python lint-ui format clean
 
 SCENARIO_3 := experiments/upward-max-min-scenario-3/scenario.toml --set 'run.record=["connections", "subflows", "links", "fairness"]'
 
@@ -34,22 +34,17 @@ check: lint
 	cd ui && npm run --silent test
 	$(BIN)/pytest --numprocesses=2 --dist=worksteal -m "not alone and not slow"
 
-# Everything that a change must pass. Tests that measure real time run one after the other, since most of the time they
-# wait; beside them the others run at a low priority. The slowest tests are printed: they show where the minutes go.
+# Everything that a change must pass. Labs measure real time, so they have the machine for themselves. The slowest tests are
+# printed: they show where the minutes go.
 test:
 	$(MAKE) --jobs=3 --output-sync=target $(PAGE) $(BIN)/maturin compiled
 	$(MAKE) --jobs=2 --output-sync=target lint
 	cargo test --workspace --quiet
 	$(BIN)/python benches/instructions.py
 	cd ui && npm run --silent test
-	$(MAKE) --jobs=2 --output-sync=target test-real-time test-python
-	$(BIN)/python fuzz/run.py 50
-
-test-real-time: develop
+	$(BIN)/pytest --numprocesses=2 --dist=loadgroup --durations=30 -m "not alone"
 	$(BIN)/pytest --durations=30 -m alone
-
-test-python: develop
-	nice -n 10 $(BIN)/pytest --numprocesses=2 --dist=loadgroup --durations=30 -m "not alone"
+	$(BIN)/python fuzz/run.py 50
 
 # All tests of the crates, compiled while the environment and the page are made.
 compiled:

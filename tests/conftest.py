@@ -45,7 +45,7 @@ def shares_what_its_module_made(item: pytest.Item) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Labs send real packets in real time: they run one after the other. Live tests need a live part.
+    """Labs send real packets in real time: nothing else may run beside them. Live tests need a live part.
 
     Tests that share what their module has made run in one process, one after the other; all others where there is room.
     """

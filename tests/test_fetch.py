@@ -22,7 +22,7 @@ from labs import PROGRAM
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.slow
 
 MB = 1_000_000
 CHUNK = 256 << 10

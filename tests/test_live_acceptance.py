@@ -34,6 +34,8 @@ MB = 1_000_000
 SIZE, LONG = 48 * MB, 120 * MB
 CONTROLS = ("reno", "cubic", "uncoupled", "lia", "olia", "balia", "wvegas", "nmcc")
 COUPLED = ("lia", "olia", "balia", "nmcc")
+IN_LABS = ("cubic", "lia", "nmcc", "wvegas")
+"""Controls that fill two paths in real time; the others meet real packets where coupled ones are beside Reno."""
 
 TWO_PATHS = """
 [defaults.link]
@@ -197,7 +199,7 @@ def settled_s(control: str) -> float:
     return SETTLED_S * (2 if control in DELAY_BASED else 1)
 
 
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", IN_LABS)
 def test_two_paths_fill_both_links(
     lab: None, folder: Path, shared: Path, shared_long: Path, kernel_mbps: float, control: str
 ) -> None:
@@ -435,7 +437,7 @@ def perf_all(url: str) -> None:
     assert told is not None
 
 
-@pytest.mark.alone
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["share", "perf"])
 def test_hostile_datagrams_harm_no_server(kind: str, tmp_path: Path) -> None:
     rng = random.Random(5)

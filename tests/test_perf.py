@@ -13,7 +13,7 @@ from anabranch import _core
 from anabranch.cli import app
 from labs import PROGRAM
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.slow
 
 PATIENCE_S = 20
 

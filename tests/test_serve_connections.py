@@ -17,7 +17,7 @@ from anabranch.serve import Settings, connections, make_app
 from anabranch.serve.connections import MOST_WAITING
 from served import AS_JSON, command
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.slow
 
 HALF = b"GET /api/runs HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
