@@ -50,7 +50,7 @@ A run whose packets were late is NOT VALID: exit code 3, and its folder says so.
 """
 
 RECORDED = 'run.record=["connections", "subflows", "windows", "links"]'
-"""What is compared must be recorded."""
+"""The setting that records all quantities that are compared."""
 
 
 def command(
@@ -64,7 +64,7 @@ def command(
         bool, typer.Option("--beside", help="Simulate the scenario too; --out then holds both results and report.html.")
     ] = False,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything but the series as JSON instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead: all results but the series.")] = False,
 ) -> None:
     """Run `HELP`."""
     if out is not None:
