@@ -177,7 +177,7 @@ def _print_end(console: Console, result: Result) -> None:
         console.print(f"note: {printable(warning)}", highlight=False, markup=False)
     p50, p99, most = (time_text(meta[f"lateness_{name}_s"]) for name in ("p50", "p99", "max"))
     packets = f"{count_text(meta['packet_hops'])} packets over a link"
-    late = f"late by {p50} (median), {p99} (99 of 100), {most} (most)"
+    late = f"late by {p50} (median), {p99} (99th percentile), {most} (maximum)"
     console.print(f"{time_text(meta['reached_s'])} live, seed {meta['seed']}: {packets}; {late}", highlight=False)
     for fault in meta["faults"]:
         console.print(f"NOT VALID: {fault}", highlight=False)
