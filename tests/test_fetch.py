@@ -182,7 +182,7 @@ def test_what_cannot_be_is_refused_with_its_reason(shared: Path, tmp_path: Path)
             (("http://x:1/y",), 2, "it does not begin with anabranch://"),
             ((url.replace("NAME", "../x"),), 2, "leads out of the shared directory"),
             ((url.replace("NAME", ""),), 2, "names no file"),
-            ((url.replace("NAME", "x"), "--control", "lgc"), 2, "goes by what its links can carry"),
+            ((url.replace("NAME", "x"), "--control", "lgc"), 2, "needs the capacities of its links"),
             (
                 (*two, "--via", "127.0.0.1,127.0.0.2", "--groups", "0,1,2", *nmcc),
                 2,

@@ -68,7 +68,7 @@ def test_groups_of_paths_are_told_to_the_sender(url, reverse):
     [
         ([], "perf needs either the URL of a server"),
         (["http://h:1/"], "`http://h:1/` is no URL of a server: it does not begin with anabranch://"),
-        (["anabranch://127.0.0.1:9/", "--control", "lgc"], "LGC goes by what its links can carry"),
+        (["anabranch://127.0.0.1:9/", "--control", "lgc"], "LGC needs the capacities of its links"),
         (["anabranch://127.0.0.1:9/", "--time", "2h"], "the time is 7200 s; it must be more than 0"),
         (["anabranch://127.0.0.1:9/", "--via", "wlan77"], "`wlan77` is neither an address nor an interface"),
         (["anabranch://127.0.0.1:9/", "--groups", "0"], "leave out the groups of paths, or choose nmcc"),

@@ -146,7 +146,7 @@ _NAMES = {
     "transfer.files": ("Fetched", "FetchState", "fetch", "send", "share"),
     "formats.write": ("write_network",),
 }
-"""What each module has of these; `generate` is a package itself."""
+"""The public names of each module; `generate` is a package itself."""
 
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 

@@ -28,7 +28,7 @@ ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP")
 """The signals that ask a program to end. SIGQUIT and SIGKILL end it as it stands."""
 
 SAME_S = 1.0
-"""What comes this soon after the first signal belongs to it: a closed terminal often sends two signals."""
+"""The time in seconds in which further signals count as part of the first: a closed terminal often sends two."""
 
 LOOK_S = 0.1
 """A wait for other threads ends this often, so that signals are heard."""
@@ -40,12 +40,12 @@ OUTPUTS = (1, 2)
 """The files that a program prints to."""
 
 ANSWERED = b"\0"
-"""What is put behind the numbers of signals once the main thread has seen to them."""
+"""The byte written behind the numbers of signals once the main thread has handled them."""
 
 
 @dataclass
 class _Heard:
-    """What has come to this process.
+    """The signals that this process has received.
 
     Attributes
     ----------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     Part = tuple[str, int, str]
-    """What takes memory, how many bytes, and what would make it less."""
+    """A use of memory: its name, its bytes, and a way to make it less."""
 
 try:
     import resource
@@ -27,7 +27,7 @@ except ImportError:  # pragma: no cover: there is none on Windows
     resource = None  # type: ignore[assignment]
 
 SHARE = 0.7
-"""Of what is free, so that others have some, and estimates may be off."""
+"""The usable share of the free memory. The rest is for other programs and for errors of estimates."""
 
 SMALL_BYTES = 1 << 26
 """Nobody is asked whether there is room for less."""
@@ -47,11 +47,11 @@ FIRST = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file 
 """The files of a control group, of the second version and the first: the most, and what is taken; of these, files."""
 
 FRESH_S = 1.0
-"""What was found to be free holds for so long."""
+"""The time in seconds for which a measurement of the free memory holds."""
 
 
 class _Allowed:
-    """What the user has allowed, and until when the limit that is set need not be looked at again."""
+    """The memory that the user allowed, and the time until which the limit in force need not be read again."""
 
     most_bytes: int | None = None
     fresh_until = 0.0

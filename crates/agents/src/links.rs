@@ -78,7 +78,7 @@ impl Links {
         Self { all: links.iter().map(link).collect(), protocols, generation: 0, orders: LinkOrders::default() }
     }
 
-    /// The agent where a link ends; `None` if the link is not one of these.
+    /// The agent of the node where a link ends; `None` if this agent does not act for the link.
     pub fn end(&self, link: u32) -> Option<AgentId> {
         self.all.get(&link).map(|link| link.to)
     }

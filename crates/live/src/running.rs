@@ -16,7 +16,7 @@ const FAREWELL: Duration = Duration::from_millis(20);
 /// The longest wait for threads to end, in which they still write received chunks.
 const LEAVING: Duration = Duration::from_secs(2);
 
-/// Sender of the events of some work.
+/// Sends the events of a running task.
 #[derive(Debug)]
 pub struct Events<E>(Sender<E>);
 

@@ -91,10 +91,10 @@ macro_rules! queues {
 queues! {
     /// ABC router: brakes enough packets to bring their sources to a target rate [goyal2020].
     Abc(abc, AbcQueueParameters): "abc", "ABC router", Marks,
-        "tells ABC sources by each packet to speed up or to slow down [goyal2020]";
-    /// CoDel: drops or marks when the wait of packets has been too long for too long [nichols2018].
+        "tells ABC sources with each packet to enlarge or reduce their windows [goyal2020]";
+    /// CoDel: drops or marks when packets have waited longer than a target for an interval [nichols2018].
     Codel(codel, CodelParameters): "codel", "CoDel", Early,
-        "drops or marks at the head while packets wait longer than a target [nichols2018]";
+        "drops or marks packets at the head of the queue while they wait longer than a target [nichols2018]";
     /// Drop-tail: first in, first out; drops packets for which there is no room.
     DropTail(drop_tail, DropTailParameters): "drop-tail", "Drop-tail", Arrival,
         "first in, first out; drops packets for which there is no room";
@@ -103,13 +103,13 @@ queues! {
         "flows take turns, each with a quantum of bytes [shreedhar1996]";
     /// DualPI2: a low-latency queue coupled with a classic queue [deschepper2023].
     DualPi2(dualpi2, DualPi2Parameters): "dualpi2", "DualPI2", Marks,
-        "two queues with coupled marks and drops, for ECT(1) and for other packets [deschepper2023]";
+        "one queue for ECT(1) packets and one for others, with coupled marks and drops [deschepper2023]";
     /// ECN ramp: marks with a probability that grows with the backlog, for LGC and LGCC [teymoori2023].
     EcnRamp(ecn_ramp, EcnRampParameters): "ecn-ramp", "ECN ramp", Marks,
         "marks with a probability that grows with the backlog, for LGC and LGCC [teymoori2023]";
-    /// ECN step: marks packets that find a given number waiting, for DCTCP [bensley2017].
+    /// ECN step: marks a packet that finds at least a given number of packets waiting, for DCTCP [bensley2017].
     EcnStep(ecn_step, EcnStepParameters): "ecn-step", "ECN step", Marks,
-        "marks packets that find a given number waiting, for DCTCP [bensley2017]";
+        "marks a packet that finds at least a given number of packets waiting, for DCTCP [bensley2017]";
     /// FQ-CoDel: flows in hashed queues take turns, with CoDel in each [hoeiland2018].
     FqCodel(fq_codel, FqCodelParameters): "fq-codel", "FQ-CoDel", Turns,
         "flows in hashed queues take turns, sparse ones first, with CoDel in each [hoeiland2018]";
@@ -119,9 +119,9 @@ queues! {
     /// RED: drops or marks at random on arrival, by the average queue [floyd1993].
     Red(red, RedParameters): "red", "RED", Early,
         "drops or marks at random on arrival, by the average queue [floyd1993]";
-    /// Self-clocked fair queueing: each flow gets the same share [golestani1994].
+    /// Self-clocked fair queueing with equal weights: each flow gets the same share [golestani1994].
     Wfq(wfq, WfqParameters): "wfq", "WFQ", Turns,
-        "each flow gets the same share, packet by packet in order of finish tags [golestani1994]";
+        "self-clocked fair queueing with equal weights: each flow gets the same share [golestani1994]";
 }
 
 impl Default for QueueDiscipline {

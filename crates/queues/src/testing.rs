@@ -69,12 +69,12 @@ impl Driven {
         self.queue.dequeue(self.now, self.capacity, &mut self.drops)
     }
 
-    /// All packets leave now.
+    /// Sends all packets now, and returns them in order.
     pub fn send_all(&mut self) -> Vec<Item> {
         std::iter::from_fn(|| self.send()).collect()
     }
 
-    /// The numbers of all packets as they leave now.
+    /// Sends all packets now, and returns their numbers in order.
     pub fn sent(&mut self) -> Vec<u32> {
         self.send_all().iter().map(|item| item.packet).collect()
     }

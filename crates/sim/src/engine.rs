@@ -360,7 +360,7 @@ pub(crate) struct Shards<'a, 'p> {
 }
 
 impl<'p> Shards<'_, 'p> {
-    /// A connection, as the shard of its source keeps it.
+    /// The state of a connection in the shard of its source.
     pub fn connection(&self, connection: usize) -> &Connection {
         let home = &self.worlds[self.owners.of_source(ConnectionId::new(connection))];
         &home.connections()[connection as u32]

@@ -5,7 +5,7 @@ use anabranch_proto::transport::{Ack, Segment};
 use anabranch_proto::{Header, Position, Visitor};
 use anabranch_queues::Ecn;
 
-/// A packet of the data plane, with the values that every hop and its end need.
+/// A packet of the data plane, with the values that each hop and its last node need.
 #[derive(Clone, Copy, Debug)]
 pub struct DataPacket {
     /// The time in picoseconds at which it was sent.
@@ -20,7 +20,7 @@ pub struct DataPacket {
     pub role: Role,
     /// Its ECN field.
     pub ecn: Ecn,
-    /// The index at which its copies are counted, if a link has sent it twice; [`NO_COPIES`] otherwise.
+    /// The index of the count of its copies, if a link has sent it twice; [`NO_COPIES`] otherwise.
     pub copies: u32,
 }
 

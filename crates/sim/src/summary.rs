@@ -1,6 +1,6 @@
 //! Summaries of many numbers: their count, mean, extremes and percentiles.
 
-/// The spread of numbers; all values but the count are NaN if there are no numbers.
+/// The mean, percentiles and extremes of some numbers; all but the count are NaN if there are no numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// The count of the numbers.

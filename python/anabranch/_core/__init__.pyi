@@ -1,4 +1,4 @@
-"""What the compiled module offers; see crates/py."""
+"""The interface of the compiled module, which crates/py implements."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -230,11 +230,11 @@ class Allocation:
     def connections(self) -> pl.DataFrame:
         """A table with a row for each connection, in the order of the problem.
 
-        The columns are ``rate``, ``demand`` (null for no limit), ``met`` (rate by demand), ``weight``, ``level`` (rate
-        by weight), ``bottleneck`` (the link that holds its largest subflow back; null if none does), ``held_by``
-        ("link", "demand" or "nothing") and ``paths``. On a network there are also ``name``, ``source`` and ``target``;
-        rates are then in bit/s, named ``rate_bps``, ``demand_bps``, ``level_bps``, and the weight is the ``claim``:
-        weight times QoS factor.
+        The columns are ``rate``, ``demand`` (null for no limit), ``met`` (rate divided by demand), ``weight``,
+        ``level`` (rate divided by claim), ``bottleneck`` (the link that limits its largest subflow; null if none
+        does), ``held_by`` ("link", "demand" or "nothing") and ``paths``. On a network there are also ``name``,
+        ``source`` and ``target``; rates are then in bit/s, named ``rate_bps``, ``demand_bps``, ``level_bps``, and the
+        weight is the ``claim``: weight times QoS factor.
         """
         return connection_table(self)
 

@@ -59,7 +59,7 @@ def write_allocation(
 
 
 def print_allocation(allocation: Allocation, *, rows: int, as_json: bool, is_stopped: bool) -> None:
-    """Print it, and leave with the exit code that says how it went."""
+    """Print the allocation; exit with 1 if it has not converged, or with 130 if Ctrl-C stopped the solver."""
     if as_json:
         typer.echo(_json(allocation))
     else:

@@ -41,7 +41,7 @@ COLUMNS = ("case", "carried_bps", "met", "least_met", "least_level_bps", "cut_of
 
 @dataclass
 class Cases:
-    """What came of many cases, with the rates of all connections in each."""
+    """The outcome of many cases, with the rates of all connections in each."""
 
     is_failures: bool
     total: int
@@ -65,7 +65,7 @@ class Cases:
 
     @property
     def how(self) -> str:
-        """What was asked for, and by which methods it was found."""
+        """The kind of fairness, and the methods that found the rates."""
         return f"{self.fairness} by {', '.join(self.methods)}"
 
     @property

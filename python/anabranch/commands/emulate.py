@@ -185,7 +185,7 @@ def _print(report: dict[str, Any], outcomes: list[dict[str, Any]]) -> None:
         console.print(f"{printable(outcome['program'])}: {ended}", highlight=False, markup=False)
     p50, p99, most = (time_text(report[f"lateness_{name}_s"]) for name in ("p50", "p99", "max"))
     packets = f"{count_text(report['delivered_packets'])} packets in {time_text(report['lasted_s'])}"
-    console.print(f"{packets}; late by {p50} (median), {p99} (99 of 100), {most} (most)", highlight=False)
+    console.print(f"{packets}; late by {p50} (median), {p99} (99th percentile), {most} (maximum)", highlight=False)
     if report["strangers"]:
         console.print(f"note: {report['strangers']} packets were between addresses of different paths", highlight=False)
     if not report["has_precedence"]:

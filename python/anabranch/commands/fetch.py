@@ -23,12 +23,12 @@ from anabranch.transfer.iperf import iperf_report
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HELP = """Fetch a file over several paths, and from all that share it at once.
+HELP = """Fetch a file over several paths, and from several servers at once.
 
 Every chunk is verified when it arrives; a server that sends wrong data is left out. Servers with different files are
 refused, unless --hash or a URL says which file is wanted. After Ctrl-C or a crash the same command continues, with the
-data received until then. The rates of the paths are coupled by --control, so that together they take
-no more from others than one connection would; `anabranch perf` lists the controls.
+data received until then. --control names the window protocol of the paths. A coupled one, such as the default, takes no
+more from other connections than a single path would; `anabranch perf --help` lists all.
 """
 
 INTERRUPTED = 130
@@ -73,10 +73,10 @@ def command(
         Path | None, typer.Option(help="PEM file of certificates to trust, for URLs without a fingerprint.")
     ] = None,
     patience: Annotated[
-        float, typer.Option(min=0, help="Time without a reachable server after which the fetch ends.")
+        float, typer.Option(min=0, help="Time in seconds without a reachable server after which the fetch ends.")
     ] = PATIENCE_S,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the rate of each path and second as JSON, in iperf3's format.")
+        bool, typer.Option("--json", help="Print JSON in iperf3's format: the rate of each path in each second.")
     ] = False,
 ) -> None:
     """Run `HELP`."""

@@ -1,4 +1,4 @@
-"""What several commands read: networks, demands by file or by rule, options that they share."""
+"""The common input of several commands: networks, demands by file or by rule, shared options."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ Delay = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", metavar="NAME", help="Format of the topology, if the name of the file does not tell."),
+    typer.Option("--format", metavar="NAME", help="Format of the topology, if the name of the file does not show it."),
 ]
 NetworkId = Annotated[
     str | None,
     typer.Option("--network-id", metavar="ID", help="With RFC 8345: the network to read among those of the file."),
 ]
 InputNodes = Annotated[
-    Path | None, typer.Option("--nodes", metavar="FILE", help="With CSV: a second file that lists the nodes to read.")
+    Path | None, typer.Option("--nodes", metavar="FILE", help="With CSV: a second file to read, which lists the nodes.")
 ]
 PathCount = Annotated[
     int | None,
@@ -53,7 +53,7 @@ PathMetric = Annotated[
 ]
 Memory = Annotated[
     str | None,
-    typer.Option(metavar="SIZE", help="The most memory to take, such as 12GB. Default: 70 % of the free memory."),
+    typer.Option(metavar="SIZE", help="The most memory to use, such as 12GB. Default: 70 % of the free memory."),
 ]
 MOST = 10_000_000
 """The greatest count that an option takes."""

@@ -22,7 +22,7 @@ def options() -> None:
 
 
 KEYS = ("name", "title", "does", "family", "module")
-"""What is told of each in JSON."""
+"""Keys of each entry in JSON."""
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 

@@ -50,7 +50,7 @@ A run whose packets were late is NOT VALID: exit code 3, and its folder says so.
 """
 
 RECORDED = 'run.record=["connections", "subflows", "windows", "links"]'
-"""What is compared must be recorded."""
+"""The setting that records all quantities that are compared."""
 
 
 def command(
@@ -64,7 +64,7 @@ def command(
         bool, typer.Option("--beside", help="Simulate the scenario too; --out then holds both results and report.html.")
     ] = False,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything but the series as JSON instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead: all results but the series.")] = False,
 ) -> None:
     """Run `HELP`."""
     if out is not None:
@@ -177,7 +177,7 @@ def _print_end(console: Console, result: Result) -> None:
         console.print(f"note: {printable(warning)}", highlight=False, markup=False)
     p50, p99, most = (time_text(meta[f"lateness_{name}_s"]) for name in ("p50", "p99", "max"))
     packets = f"{count_text(meta['packet_hops'])} packets over a link"
-    late = f"late by {p50} (median), {p99} (99 of 100), {most} (most)"
+    late = f"late by {p50} (median), {p99} (99th percentile), {most} (maximum)"
     console.print(f"{time_text(meta['reached_s'])} live, seed {meta['seed']}: {packets}; {late}", highlight=False)
     for fault in meta["faults"]:
         console.print(f"NOT VALID: {fault}", highlight=False)

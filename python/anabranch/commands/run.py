@@ -34,8 +34,8 @@ Prints a row for each connection: its protocol, its mean rate (throughput), its 
 last sample, the relative error between the two, and the time until its amount was delivered. A second table shows the
 links that dropped packets or have the greatest load.
 
-Ctrl-C ends the run early: what there is until then goes to --out, marked as not finished, and is drawn with
---figures; once more Ctrl-C changes nothing until the tables are written, then it ends the drawing. Exit code 130.
+Ctrl-C ends the run early, with exit code 130. The result so far is written to --out and marked as unfinished; --figures
+draws it. A second Ctrl-C has no effect until the tables are written; then it stops the drawing.
 """
 
 DEFAULT_ROWS = 20
@@ -43,7 +43,7 @@ MOST_LINKS = 5
 """The number of links that are shown."""
 
 Scenario = Annotated[Path, typer.Argument(help="Scenario file (TOML).")]
-Seed = Annotated[int | None, typer.Option(min=0, max=MOST_SEED, help="Seed of the run. Default: that of the scenario.")]
+Seed = Annotated[int | None, typer.Option(min=0, max=MOST_SEED, help="Seed of the run. Default: the scenario's seed.")]
 Sets = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="PATH=VALUE", help="Set a value of the scenario: connection.0.weight=2. Repeatable."),
@@ -55,13 +55,20 @@ def command(
     seed: Seed = None,
     sets: Sets = None,
     out: Annotated[Path | None, typer.Option(help="New folder for the result: tables, scenario, meta.json.")] = None,
-    figures: Annotated[bool, typer.Option("--figures", help="Draw figures into that folder, SVG and PNG.")] = False,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="Draw figures, SVG and PNG, into the folder of --out.")
+    ] = False,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Number of threads; results do not depend on it. Default: what is faster.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of threads; results do not depend on it. Default: one, or all idle processors, whichever is"
+            " faster.",
+        ),
     ] = None,
     memory: Memory = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
-    as_json: Annotated[bool, typer.Option("--json", help="Print everything but the series as JSON instead.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead: all results but the series.")] = False,
 ) -> None:
     """Run `HELP`."""
     allow_memory(memory)

@@ -44,16 +44,17 @@ if TYPE_CHECKING:
 
 HELP = """Divide a network's capacity fairly among demands over several paths each.
 
-The command prints a row for each connection, with rate, demand, the part of the demand that is met, level (rate by
-weight), and bottleneck. Connections that a link holds back come first, by rising level, then those whose demand is met.
+The command prints a row for each connection: rate, demand, met (rate divided by demand), level (rate divided by claim),
+and bottleneck. Connections that a link limits come first, by rising level, then those whose demand is met.
 The exit code is 1 if the solver did not converge, 2 if the input is wrong, and 130 if Ctrl-C stopped it; the rates of
 the last pass of c-SLEN or IEWF are printed then.
 
-With --fairness proportional or alpha the bottleneck is the dearest link on the path; --json and --out have all prices.
+With --fairness proportional or alpha the bottleneck is the link with the highest price on the path; --json and
+--out have all prices.
 
 With several --demands, or with --each-failure, the command solves many cases on all processors, and prints a row for
-each: the traffic carried, the part of the demand that is met, in all and of the worst-off connection, and the number of
-connections that get nothing. Failures are sorted by the traffic carried, the worst first.
+each: the traffic carried, the part of the demand that is met, in total and for the worst-off connection, and the number
+of connections that get nothing. Failures are sorted by the traffic carried, the worst first.
 
 The input may give the paths; --paths, --path-kind or --metric find others in their place.
 """
@@ -93,21 +94,24 @@ def command(
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the demands that a rule makes.")] = 1,
     allow_unreachable: Annotated[
         bool,
-        typer.Option("--allow-unreachable", help="Give demands without any path the rate 0, instead of refusing them."),
+        typer.Option(
+            "--allow-unreachable", help="Assign rate 0 to demands that have no path, instead of refusing them."
+        ),
     ] = False,
     each_failure: Annotated[
-        bool, typer.Option("--each-failure", help="Solve a case for each link that fails together with its way back.")
+        bool, typer.Option("--each-failure", help="Solve one case for each link: the link and its twin fail.")
     ] = False,
     threads: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Number of cases at a time, which changes no result. Default: the number of processors."
+            min=1,
+            help="Number of cases solved at a time; results do not depend on it. Default: the number of processors.",
         ),
     ] = None,
     memory: Memory = None,
     verbose: Annotated[
         bool,
-        typer.Option("--verbose", "-v", help="Print the method that was taken and the reason, on the error stream."),
+        typer.Option("--verbose", "-v", help="Print the method that was chosen and the reason, on the error stream."),
     ] = False,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")] = False,

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 HELP = """Run a scenario with many values, and make tables and figures of all runs.
 
-The file says what is varied, how often each run is repeated, and what tables and figures are made. Each run is a folder
-in --out. Existing runs are kept, so the same command continues a sweep that was interrupted in any way. A run that
-fails keeps its error and stops no other run.
+The file says what is varied, how often each run is repeated, and what tables and figures are made. Each run has a
+folder in --out. Existing runs are kept, so the same command continues an interrupted sweep. If a run fails, its error
+is kept, and the other runs go on.
 
-On this machine as many runs go on at a time as there are processors; --on ray takes a Ray cluster instead (pip install
-"anabranch[ray]"). Exit code 1 if runs failed, 130 if Ctrl-C ended it.
+By default, this machine runs one run per processor at a time; --on ray uses a Ray cluster instead (pip install
+"anabranch[ray]"). The exit code is 1 if runs failed, and 130 if Ctrl-C stopped the sweep.
 """
 
 FAILED = 1
@@ -54,7 +54,9 @@ RUNS = Path("runs")
 
 def command(
     file: Annotated[Path, typer.Argument(help="Sweep file (TOML).")],
-    out: Annotated[Path | None, typer.Option(help="Folder of the sweep. Default: runs/ and the file's name.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the sweep. Default: a folder in runs/ with the file's name.")
+    ] = None,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Number of runs at a time. Default: the number of processors.")
     ] = None,
@@ -62,9 +64,12 @@ def command(
         Literal["here", "ray"], typer.Option(help="Where to run: on this machine, or on a Ray cluster.")
     ] = "here",
     address: Annotated[
-        str | None, typer.Option(help="Address of the Ray cluster, or auto. Default: a cluster of this machine alone.")
+        str | None,
+        typer.Option(help="Address of the Ray cluster, or auto. Default: a new cluster of this machine alone."),
     ] = None,
-    shared: Annotated[bool, typer.Option("--shared", help="All nodes share the folder --out and write to it.")] = False,
+    shared: Annotated[
+        bool, typer.Option("--shared", help="All nodes of the cluster can write to the folder of --out.")
+    ] = False,
     memory: Memory = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows of each table to print; 0 for all.")] = DEFAULT_ROWS,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each run instead.")] = False,

@@ -131,7 +131,7 @@ def convert(
     delay: Delay = None,
     format: Format = None,
     to: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Format to write, if the name of the file does not tell.")
+        str | None, typer.Option(metavar="NAME", help="Format to write, if the name of the file does not show it.")
     ] = None,
     nodes: Annotated[
         Path | None, typer.Option(metavar="FILE", help="With CSV: a second file to write the nodes to.")
@@ -139,7 +139,7 @@ def convert(
     network_id: NetworkId = None,
     input_nodes: Annotated[
         Path | None,
-        typer.Option("--input-nodes", metavar="FILE", help="With CSV: a second file that lists the nodes to read."),
+        typer.Option("--input-nodes", metavar="FILE", help="With CSV: a second file to read, which lists the nodes."),
     ] = None,
 ) -> None:
     """Write a network in another format."""

@@ -26,7 +26,7 @@ LARGE = 10.0
 """From here on one decimal is enough."""
 
 HATCHES = ("", "////", "....")
-"""Of bars that are given."""
+"""Hatches of the given bars."""
 
 
 def draw_estimates(

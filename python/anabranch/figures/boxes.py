@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 STATISTICS = {"whislo": "p5", "q1": "p25", "med": "median", "q3": "p75", "whishi": "p95"}
-"""Of which column each part of a box is drawn."""
+"""The column from which each part of a box is drawn."""
 
 NOTE = "boxes: 25th to 75th percentile, line: median; whiskers: 5th to 95th percentile; outliers are not shown"
 

@@ -36,7 +36,7 @@ MOST_BARS = 16
 """The most links that are drawn as bars: those with the greatest numbers."""
 
 OVER = ("links", "time")
-"""What numbers of links are drawn over."""
+"""Horizontal axes of figures of links."""
 
 COUNTS = (*range(0, 11, 2), *(step * 10**power for power in range(1, 10) for step in (2, 5, 10)))
 """Ticks of an axis of counts."""

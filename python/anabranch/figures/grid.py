@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 MOST_PANELS = 30
 
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)))
-"""Of lines that have the colour of one before them."""
+"""Dash patterns of lines, for lines that repeat the colour of an earlier one."""
 
 SIZE = 4.5
 SIZES = {"cross": 6.0, "star": 8.0}
-"""Of markers: those that are no areas would vanish in their lines."""
+"""Sizes of markers; markers without an area need a greater one, or their lines would hide them."""
 
 SHORT = {4.0: "123456789", 40.0: "1235"}
 """The ratio of the ends of a logarithmic axis with few powers of ten, and the leading digits of its numbers."""

@@ -18,13 +18,13 @@ MARKERS = ("circle", "square", "triangle", "diamond", "cross", "star", "ring")
 
 DRAWN: dict[str, Any] = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "x", "ring": "o"}
 DRAWN["star"] = (6, 2, 0)
-"""What matplotlib calls them."""
+"""Matplotlib's names of the shapes."""
 
 OPEN = "ring"
 """The shape that is not filled."""
 
 HATCHES = ("", "//", "..", "xx")
-"""Of what has a colour that something else has, too."""
+"""Hatches of areas, for areas that repeat the colour of an earlier one."""
 
 RIVALS = (
     ("slbn", "bfyz", "rcp", "piqi-rcp-like", "erica", "cobb-like", "b-neck"),

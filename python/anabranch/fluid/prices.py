@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 LEAST_DRAIN = 1e-12
-"""What drains slower counts as draining so fast, so that no excess is infinite."""
+"""The least rate of draining; a slower one counts as this, so that no excess is infinite."""
 
 NEAR = 1e-6
 """So near to its end, relative to what prices are like, a price slows down over time."""

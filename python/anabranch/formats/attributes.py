@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from anabranch.formats.source import Place
 
 MEGABIT = 1e6
-"""What a capacity without a stated unit counts in, in the formats that leave the unit open."""
+"""The unit, in bit/s, of capacities without a stated unit, in formats that leave the unit open."""
 
 LONGEST_S = 18_446_744.0
 """The longest delay or time that a file may give, in seconds: what 64 bits of picoseconds hold, 213 days."""

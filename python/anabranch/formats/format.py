@@ -1,4 +1,4 @@
-"""What a format of networks or demands is: how a file of it is recognised, read and written."""
+"""A format of networks or demands: how its files are recognised, read and written."""
 
 from __future__ import annotations
 

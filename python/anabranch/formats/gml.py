@@ -38,7 +38,7 @@ ENTITY = re.compile(r"&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|(\w{1,32}));")
 
 @dataclass
 class Block:
-    """What stands between two brackets; numbers stay text, for `attributes` to read."""
+    """The content between two brackets; numbers stay text, for `attributes` to read."""
 
     line: int
     values: dict[str, str] = field(default_factory=dict)

@@ -52,7 +52,7 @@ class GraphEdge:
 
 @dataclass
 class Graph:
-    """What the file holds."""
+    """The nodes, edges and attributes of a file."""
 
     nodes: list[GraphNode] = field(default_factory=list)
     edges: list[GraphEdge] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Graph:
 
 
 def draft_from(graph: Graph, source: Source) -> Draft:
-    """Name the nodes, read capacities and delays, pair the twins."""
+    """Make the draft of a network from a graph: name the nodes, read capacities and delays, pair the twins."""
     if not graph.nodes:
         raise source.whole.error("it has no nodes", "check that it holds a network")
     draft = Draft(name=_title(graph, source))

@@ -64,7 +64,7 @@ class Source:
 
     @property
     def suffix(self) -> str:
-        """What the name ends with, lower case, without ``.gz``."""
+        """The ending of the name, in lower case, without ``.gz``."""
         return Path(_unzipped_name(self.path)).suffix.lower()
 
     @property

@@ -149,7 +149,7 @@ def find_paths(
 
 
 def given_paths(demands: Demands, paths: Sequence[Sequence[Sequence[str]]], *, by: str = "nodes") -> Paths:
-    """Take paths given by hand.
+    """Make paths from lists of nodes or links.
 
     Parameters
     ----------

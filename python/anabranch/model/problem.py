@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from anabranch.model.paths import Paths
 
 PATH_BYTES, STEP_BYTES = 160, 28
-"""What a path takes, and each link of it, from the problem to the tables of the allocation. Measured."""
+"""Bytes of memory for a path and for each link of it, from the problem to the tables of the allocation. Measured."""
 
 
 class Problem:

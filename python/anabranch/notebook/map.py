@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 WIDTH, MARGIN = 640, 10
 MOST_LINKS = 4500
-"""Of more links there is no map: it would show nothing, and be over 100 kB."""
+"""The most links of a map: with more, a map would show nothing, and be over 100 kB."""
 
 BANDS = (
     (0.25, "#94a3b3", 1.4, "under 25 %"),

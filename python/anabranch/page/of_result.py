@@ -23,17 +23,18 @@ SHOWN = {
     "link": ("granted_bps", "carried_bps", "capacity_bps", "backlog_bytes", "peak_packets", "error"),
     "run": ("residual", "overload", "present", "peak_packets"),
 }
-"""What the page shows of the series, by kind of thing."""
+"""The columns of the series that the page shows, by kind of thing."""
 
 LATE = (("link", "peak_packets"),)
-"""What is not shown before it is asked for, as all of subflows: it comes last, and the page opens without it."""
+"""The columns that the page shows on request only, as it does with those of subflows: they come last, and the page
+opens without them."""
 
 PERCENTILES = (10, 50, 90)
 SPREAD = ("least", "p10", "p50", "p90", "most")
-"""What the page shows of how errors are spread."""
+"""The columns of the spread of errors that the page shows."""
 
 FACTS = ("title", "seed", "finished", "reached_s", "duration_s", "warm_up_s", "sample_s", "warnings")
-"""What the page says of the run itself."""
+"""The values of the run itself that the page shows."""
 
 
 def result_content(result: Result, *, name: str = "") -> Content:

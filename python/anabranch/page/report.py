@@ -23,7 +23,7 @@ PLACE = "<!-- runs -->"
 """Where in the template the data go."""
 
 LEVEL = 6
-"""Of deflating; more takes several times as long for a few parts in a hundred."""
+"""The level of compression; a higher level takes several times as long and saves a few per cent."""
 
 
 def report_html(contents: Sequence[Content]) -> str:

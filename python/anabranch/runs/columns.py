@@ -37,7 +37,7 @@ class Column(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What the array of its samples is called: ``link_carried_bps``; of the run its name alone."""
+        """The name of the array of its samples, such as ``link_carried_bps``; for columns of the run the name alone."""
         return self.name if self.of == RUN else f"{self.of}_{self.name}"
 
 

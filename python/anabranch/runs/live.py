@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 PUNCTUALITY = ("lateness_p50_s", "lateness_p99_s", "lateness_max_s", "ends_lateness_p99_s", "has_precedence")
-"""What is told of how late packets were delivered, and the ends of connections did what was due."""
+"""Values that say how late packets were delivered and how late the ends of connections acted."""
 
 
 def live(

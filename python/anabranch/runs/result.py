@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from anabranch.model.network import Network
 
 OF_MACHINE = ("threads", "wall_s", "events_per_s")
-"""What is to be known of the computer's time: all of `Result.meta` that does not follow from scenario and seed."""
+"""Entries of `Result.meta` about the computer's time: all that do not follow from scenario and seed."""
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run depends on: everything in the scenario drawn, read and checked.
+    """The input of a run: everything in the scenario drawn, read and checked.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Plan:
 
 
 def read_scenario(scenario: str | os.PathLike[str], *, sets: Sequence[str] = ()) -> Scenario:
-    """Read the part of a scenario file for solvers: keys for runs are checked and ignored.
+    """Read the part of a scenario file that solvers use; keys for runs are checked and then ignored.
 
     Parameters
     ----------

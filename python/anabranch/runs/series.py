@@ -1,4 +1,4 @@
-"""What was sampled over time in a run: a table for each kind of thing."""
+"""The samples of a run over time: a table for each kind of thing."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from anabranch.runs.series import Series
 
 AIMS = ("fair", "final")
-"""What rates may be compared with."""
+"""Aims with which rates can be compared."""
 
 HOLD_S = 0.1
 """Rates that come to rest near where they end have settled if they then stay for so long at least."""
@@ -28,7 +28,7 @@ HOLD_SHARE = 0.1
 
 
 BEARERS = ("connection", "link")
-"""What has an error."""
+"""Kinds of things that have an error."""
 
 
 SPREAD_PERCENTILES = frozenset({10, 50, 90})

@@ -21,7 +21,7 @@ SERIES = "series"
 """The table that had what was sampled of all kinds of things."""
 
 PATH_SIGN = " > "
-"""What stood between the names of the links of a path."""
+"""The text that stood between the names of the links of a path."""
 
 
 def series_by_kind(table: pl.DataFrame) -> Series:

@@ -41,17 +41,17 @@ REFUSALS = {
     422: "The request is wrong: what, where, and what would do",
     503: "Too many requests are under way",
 }
-"""What any route may answer instead."""
+"""Error answers of every route, by status."""
 
 NO_JSON = (
     "the body cannot be read as JSON; send text in UTF-8, not deeper than a scenario is, and whole numbers below 2^63"
 )
 
 FASTAPI_NO_JSON = "There was an error parsing the body"
-"""What FastAPI says of such a body, which tells nobody what would do."""
+"""FastAPI's message for a body that is not JSON; it does not say what a right body is."""
 
 PROBLEM = {"application/json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
-"""What all refusals hold, also on routes that answer with something else than JSON."""
+"""The content of all refusals, also on routes whose answers are not JSON."""
 
 DESCRIPTION = "Runs of a folder, the scenarios that they may begin from, and the jobs that become runs."
 

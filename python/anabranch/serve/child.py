@@ -52,7 +52,7 @@ def warm_up() -> None:
 
 
 class ChildError(RuntimeError):
-    """A child has not done its work; the message says why."""
+    """An error that ended a child's work; the message says which."""
 
 
 class Teller:
@@ -63,7 +63,7 @@ class Teller:
         self.lock = Lock()
 
     def tell(self, what: str, value: object = None) -> None:
-        """Send the server a message: what it is, and its value."""
+        """Send the server a message: its kind, and its value."""
         with self.lock:
             self.pipe.send((what, value))
 

@@ -27,7 +27,7 @@ NONE: dict[int | str, dict[str, Any]] = {204: {"description": "The job has not b
 STREAM: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}, "description": "The events"}}
 MOST_SAMPLES = 2**53
 LEVEL = 1
-"""Of compressing samples that are sent once."""
+"""The level of compression of samples, which are sent once."""
 
 SIZE_BYTES = 4
 """Before the header of samples stands its size, the lowest byte first."""

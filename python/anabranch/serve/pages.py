@@ -19,7 +19,7 @@ STYLES = """body { margin: 2em auto; max-width: 60em; padding: 0 1em; font: 15px
 
 
 def policy(page: str) -> str:
-    """Give the content security policy of a page: its own scripts and styles, this server, and nothing else."""
+    """Give the content security policy of a page: it allows only its own scripts and styles, and this server."""
     scripts = " ".join(_hash(text) for text in SCRIPT.findall(page)) or "'none'"
     styles = " ".join(_hash(text) for text in STYLE.findall(page)) or "'none'"
     return (

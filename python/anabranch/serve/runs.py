@@ -40,7 +40,7 @@ MOST_HELD = 64
 MOST_META_BYTES = 16 << 20
 
 LEVEL = 4
-"""Of compressing: more takes several times as long for a few parts in a hundred."""
+"""The level of compression; a higher level takes several times as long and saves a few per cent."""
 
 MOST_S = 120.0
 REMEDY = "look at it by `anabranch report`, or record less"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 LEVEL = 1
-"""Of packing what is kept as long as a job waits."""
+"""The level of compression of data that are kept while a job waits."""
 
 
 @dataclass(frozen=True)

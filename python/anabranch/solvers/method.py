@@ -1,4 +1,4 @@
-"""What a method of solving is: what it finds, what it takes, and when it is the usual one."""
+"""A method of solving: the rates that it finds, its options, and when it is the default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an option of `solve` is, in one place: meaning, values, default."""
+"""An option of `solve`, in one place: meaning, values, default."""
 
 from __future__ import annotations
 

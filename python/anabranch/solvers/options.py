@@ -26,7 +26,7 @@ class Options(TypedDict, total=False):
     alpha: Annotated[
         float | None,
         Option(
-            "The parameter of alpha fairness: 1 is proportional fairness, and a large alpha is near to max-min.",
+            "The parameter of alpha fairness: 1 is proportional fairness, and a large alpha is close to max-min.",
             Alpha(),
             only_for="alpha fairness, which needs it",
             is_general=True,
@@ -35,7 +35,8 @@ class Options(TypedDict, total=False):
     tolerance: Annotated[
         float | None,
         Option(
-            "The relative tolerance to which every path has a bottleneck, or prices and rates are the optimum.",
+            "The relative tolerance within which every path must have a bottleneck, or prices and rates must be"
+            " optimal.",
             Number(over=0.0, under=1.0),
             unset=f"{BOTTLENECK_TOLERANCE:g}, for proportional and alpha fairness {EXACT_TOLERANCE:g}",
             is_general=True,
@@ -53,22 +54,22 @@ class Options(TypedDict, total=False):
     max_passes: Annotated[
         int,
         Option(
-            "The pass after which a solver that is not done gives up; its answer has not converged.",
+            "The greatest number of passes. A solver that has not converged by then stops, and its answer says so.",
             Count(),
             default=10_000,
-            only_for="methods that go in passes",
+            only_for="methods that work in passes",
             is_general=True,
         ),
     ]
     stop_change: Annotated[
         float | str | None,
         Option(
-            "The change below which the rates of all connections must stay in a pass for the solver to stop.",
+            "The solver stops when no rate changes by more than this in a pass.",
             Rate(),
             details="This is the rule of [ludena2021]; it may stop far from a fair allocation. Whatever the change is,"
             " a solver also stops when every path has a bottleneck to the tolerance.",
             unset="2 % of the unit for iewf, none for c-slen",
-            only_for="methods that go in passes",
+            only_for="methods that work in passes",
             is_general=True,
         ),
     ]
@@ -87,7 +88,7 @@ class Options(TypedDict, total=False):
         Option(
             "The rate that a step adds to a connection of weight 1.",
             Rate(),
-            unset="so much that a first step adds at most 5 % of its capacity to any link",
+            unset="the rate at which the first step adds at most 5 % of its capacity to any link",
         ),
     ]
     ratio: Annotated[
@@ -97,9 +98,9 @@ class Options(TypedDict, total=False):
     first_level: Annotated[
         float | str | None,
         Option(
-            "The first level, or the end of the first geometric bin, as a rate by weight.",
+            "The first level, or the end of the first geometric bin, as a rate divided by claim.",
             Rate(),
-            unset="one that all connections can have together",
+            unset="a level that all connections can have at once",
         ),
     ]
     bins: Annotated[int | None, Option("The number of bins of connections.", Count())]
@@ -114,9 +115,9 @@ class Options(TypedDict, total=False):
     last_worth: Annotated[
         float | None,
         Option(
-            "The worth of a rate in the last bin, where it is 1 in the first: the less, the fairer.",
+            "The value of a unit of rate in the last bin, relative to the first bin. Smaller values give fairer rates.",
             Number(over=0.0, most=1.0),
-            details="With a small worth, less is carried in all.",
+            details="With a small value, less is carried in total.",
         ),
     ]
 

@@ -29,7 +29,7 @@ OF_ALL = ("run", "point")
 """Columns that every table over runs has, or may have."""
 
 RECORDS = {"waits": "waits", "spread": "errors"} | {name: RECORDED_BY[kind] for name, kind in SERIES_FILES.items()}
-"""What a scenario records for its runs to have a table; the others are always there."""
+"""The entry of `run.record` that a table needs; the other tables always exist."""
 
 
 def check_table(quantity: SweepQuantity, varied: Sequence[str], schema: pl.Schema) -> None:

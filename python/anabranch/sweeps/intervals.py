@@ -52,7 +52,7 @@ SKEWED = 1.0
 """From here on the skewness of a sample counts; that of exponential numbers is 2."""
 
 FEWEST = 3
-"""Of fewer runs there is no bootstrap: drawn from two values, means cannot come to more than three."""
+"""The least number of runs for a bootstrap: two values have only three different means."""
 
 RESAMPLES = 9_999
 SEED = 1

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 PLACE = "place of the row"
 
 NONE = "none"
-"""What null is called; if a text is that already, `NULL`."""
+"""The name of null; if a text is the same, the name is `NULL`."""
 
 NULL = "null"
 
 EMPTY = '""'
-"""What a text without letters is called."""
+"""The name of an empty text."""
 
 
 def in_order(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:

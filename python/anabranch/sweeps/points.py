@@ -26,7 +26,7 @@ SEED = "run.seed"
 MOST_POINTS = 1_000_000
 
 RESERVED = ("", "run", "key", "point", "error")
-"""What no column may be called."""
+"""Names that no column may have."""
 
 BOUNDS: dict[str, Callable[[Any, Any], bool]] = {
     "over": lambda value, bound: value > bound,

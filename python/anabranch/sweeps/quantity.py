@@ -42,7 +42,7 @@ SERIES_REMEDY = (
     '"series_run", leave conditions on `of` out, and call the column `name` by what it names: `connection`, `subflow` '
     "or `link`"
 )
-"""What to write in place of the table `series`, which had the samples of all kinds of things."""
+"""Advice on the replacement of the table `series`, which had the samples of all kinds of things."""
 
 Interval = Literal["student", "bootstrap", "auto"]
 

@@ -43,7 +43,7 @@ SUMMED = {
     "jain": pl.col(SUM) ** 2 / (pl.col(COUNT) * pl.col(SQUARES)),
     "count": pl.col(COUNT).cast(pl.Float64),
 }
-"""What is made of sums of each group. Jain's index is that of [jain1984]; of nothing there is none."""
+"""Reductions that are computed from sums of each group. `jain` is Jain's index [jain1984]; an empty group has none."""
 
 REDUCED = {
     "least": VALUE.min(),
@@ -51,7 +51,7 @@ REDUCED = {
     "first": VALUE.drop_nulls().first(),
     "last": VALUE.drop_nulls().last(),
 }
-"""What is one of the values of each group, and is found without keeping them."""
+"""Reductions that pick one value of each group, and are found without keeping all values."""
 
 
 def numbers(frame: pl.LazyFrame, quantity: SweepQuantity, groups: Sequence[str]) -> pl.DataFrame:

@@ -48,7 +48,7 @@ DIGEST, DIGEST_BYTES = "digest", 16
 """The file beside tables of many runs together that has their digest."""
 
 ASIDE = "."
-"""What the names of folders begin with that are not yet whole."""
+"""The beginning of the names of folders that are not yet complete."""
 
 
 @contextmanager

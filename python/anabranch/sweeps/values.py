@@ -23,7 +23,7 @@ QUANTITY = re.compile(r"([-+0-9.]+(?:[eE][-+]?\d+)?)\s*(.*)", re.DOTALL)
 """A number and its unit, if it has one, without blanks around them; whatever follows a number is matched at once."""
 
 DIGITS = 12
-"""Of numbers in ranges and draws, so that what is meant to be 0.3 is not written 0.30000000000000004."""
+"""Significant digits of numbers in ranges and draws, so that 0.3 is not written 0.30000000000000004."""
 
 MOST_VALUES = 1_000_000
 """No range is longer."""
@@ -221,7 +221,7 @@ class Column:
 
 
 def column(name: str, values: Sequence[Any]) -> Column:
-    """Give values as a column: quantities of one kind as numbers in bit/s, seconds or bytes, numbers as they are."""
+    """Make a column of values. Quantities of one kind become numbers in bit/s, seconds or bytes; numbers stay."""
     if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
         return Column(name, list(values))
     if all(isinstance(value, str) for value in values):

@@ -26,16 +26,16 @@ COLUMNS = ("Timestamp", "DL_bitrate", "State")
 
 @dataclass(frozen=True)
 class Cleaning:
-    """The rule for cleaning a recording: what is left out, and how time continues in the rest.
+    """The rule for cleaning a recording: which rows are left out, and how the times of the others are computed.
 
     Attributes
     ----------
     clock : {"stamps", "rows"}
-        Rows of one time stamp count together, with their mean, and hold for a second; or each row holds for the mean
-        time between rows, 1.06 s to 1.11 s.
+        With "stamps", the mean of all rows of one time stamp holds for a second. With "rows", each row holds for the
+        mean time between rows, 1.06 s to 1.11 s.
     least_bps, pause_s
-        Stretches below so much are left out if they last longer than ``pause_s``, a row or time stamp counted as a
-        second with either clock. What else is below is raised to it.
+        Stretches with rates below ``least_bps`` are left out if they last longer than ``pause_s``; with either clock,
+        each row or time stamp counts as a second. Shorter stretches are raised to ``least_bps``.
     keep_idle : bool
         Whether rows of the state I (idle) stay.
     """

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 OPPORTUNITY_BYTES = 1500
-"""What a link may send at an opportunity, if nothing else is said."""
+"""Bytes that a link may send at an opportunity, by default."""
 
 BITS = 8.0
 """Bits in a byte."""

@@ -40,7 +40,7 @@ def iperf_report(fetched: Fetched, states: Sequence[FetchState]) -> dict[str, An
 
 @dataclass(frozen=True)
 class _Look:
-    """What there was at a time: bytes of the file, and by source and path what it had carried and its round trip."""
+    """The state at a time: bytes of the file, and the carried bytes and the round trip of each path of each source."""
 
     time_s: float
     brought_bytes: int

@@ -136,7 +136,7 @@ impl Paths {
     }
 }
 
-/// Checks that `path` leads from `source` to `target` without gap or loop; `place` names it in the error.
+/// Checks that `path` leads from `source` to `target` without a gap or a loop; `place` names it in the error.
 ///
 /// # Errors
 /// Returns the first fault of the path.

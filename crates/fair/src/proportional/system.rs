@@ -108,7 +108,7 @@ impl<T: Real> System<T> {
         self.matrix.factorise();
     }
 
-    /// Solves the system, with refinement.
+    /// Solves the Newton system, and refines the solution.
     pub fn solve(&self, scaled: &Scaled, point: &Point<T>, eta: &[T], right: &Unknowns<T>) -> Unknowns<T> {
         let mut found = self.solve_softly(scaled, right);
         let (mut rest, mut least) = remainder(scaled, point, eta, right, &found);

@@ -60,14 +60,14 @@ pub enum Unsuited {
         name: String,
     },
     /// The protocol gets its rates from links.
-    #[error("{title} needs links that take part in it, and real ones do not; {} need none", suited().join(", "))]
+    #[error("{title} needs links that take part in it, and real links do not; choose one of {}", suited().join(", "))]
     NeedsLinks {
         /// Title of the protocol.
         title: &'static str,
     },
     /// The protocol uses the capacities of its links.
     #[error(
-        "{title} goes by what its links can carry, which only runs of a scenario know (`anabranch live`); {} do not",
+        "{title} needs the capacities of its links, which only `anabranch live` knows; choose one of {}",
         suited().join(", ")
     )]
     NeedsCapacities {

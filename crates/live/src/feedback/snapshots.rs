@@ -132,7 +132,8 @@ impl SentSnapshots {
         Some(Snapshots { sequence: self.sequence, subflows })
     }
 
-    /// Window of each subflow in packets, as it was sent under a sequence number; empty if that was long ago.
+    /// Number and window of each subflow in the snapshots that were sent under a sequence number, in packets; empty if
+    /// these snapshots are no longer kept.
     pub fn windows(&self, sequence: u64) -> Vec<(u32, f64)> {
         let kept = self.kept.iter().find(|(kept, _)| *kept == sequence);
         let windows = |(_, subflows): &(u64, Vec<(u32, SubflowSnapshot)>)| {

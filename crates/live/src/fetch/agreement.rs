@@ -6,7 +6,7 @@
 
 use anabranch_transfer::Root;
 
-/// What is known of the file.
+/// The reports of all sources on the hash of the file, and the hash that is believed.
 #[derive(Debug)]
 pub struct Agreement {
     /// Hash of the file, as far as it is known.

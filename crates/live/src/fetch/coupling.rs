@@ -48,7 +48,7 @@ impl Sender<'_> {
     }
 }
 
-/// Sends the remote subflows of each connected source to it.
+/// Tells each connected source the subflows of all other sources.
 pub fn tell_each(senders: &[Sender<'_>]) {
     let all: Vec<Vec<RemoteSubflow>> = senders.iter().map(Sender::subflows).collect();
     for (source, sender) in senders.iter().enumerate() {

@@ -108,7 +108,7 @@ pub(super) struct Course {
     pub sink: Option<Arc<Inlet>>,
 }
 
-/// Least number of data bytes in a packet of this size.
+/// Data bytes that a packet of `packet` bytes carries at least.
 pub(super) fn data_of(packet: u64) -> u64 {
     packet - OUTER - INNER.1
 }

@@ -115,7 +115,7 @@ fn a_server_with_another_fingerprint_is_refused() {
 fn the_server_says_why_it_refuses() {
     let (_service, url) = service();
     let error = measured(Plan { control: "lgc".to_owned(), ..plan(&url) }).unwrap_err().to_string();
-    assert!(error.starts_with("LGC goes by what its links can carry"), "{error}");
+    assert!(error.starts_with("LGC needs the capacities of its links"), "{error}");
     let error = measured(Plan { streams: 99, ..plan(&url) }).unwrap_err().to_string();
     assert_eq!(error, "the number of streams is 99; it must be 1 to 16");
 }

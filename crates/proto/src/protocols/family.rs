@@ -40,7 +40,7 @@ impl Family {
             Self::PathRates => "Explicit rates over several paths",
             Self::MaxMinRates => "Explicit rates, max-min fair",
             Self::LinkRates => "One rate for all at a link",
-            Self::LinkWindows => "Windows that links open and close",
+            Self::LinkWindows => "Windows that links enlarge or reduce",
             Self::LossWindows => "One window, by losses and marks",
             Self::DelayWindows => "One window, by delay or a model of the path",
             Self::PathWindows => "Windows of several paths",

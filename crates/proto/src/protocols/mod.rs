@@ -141,13 +141,13 @@ macro_rules! protocols {
 protocols! {
     /// ABC: links tell the source with each packet to enlarge or reduce its window [goyal2020].
     Abc(abc): "abc", "ABC", LinkWindows,
-        "one window that links open and close packet by packet [goyal2020]";
+        "one window that links enlarge or reduce with each packet [goyal2020]";
     /// B-Neck (reconstruction): links find bottlenecks and notify sessions; then no control packet is sent [mozo2011].
     BNeck(b_neck, Packet): "b-neck", "B-Neck (reconstruction)", MaxMinRates,
-        "max-min fair rates, and silence once they are found [mozo2011]";
+        "max-min fair rates, and no control packets once they are found [mozo2011]";
     /// BALIA: windows that depend on the fastest of a connection's subflows [peng2016].
     Balia(balia): "balia", "BALIA", PathWindows,
-        "windows of several paths, balanced between friendly and quick [peng2016]";
+        "windows of several paths, balanced between fairness to others and fast response [peng2016]";
     /// BBR: sends at the delivery rate of the bottleneck [cardwell2016].
     Bbr(bbr): "bbr", "BBR", DelayWindows,
         "one window and a pace, from delivery rates and the least round trip [cardwell2016]";
@@ -156,46 +156,46 @@ protocols! {
         "max-min fair rates with a label for each session at a link [bartal2002]";
     /// Charny (reconstruction): links mark sessions and advertise rates, sources take the least [charny1995].
     Charny(charny, Probe): "charny", "Charny (reconstruction)", MaxMinRates,
-        "max-min fair rates by marks on sessions held back elsewhere [charny1995]";
+        "max-min fair rates by marks on sessions that other links limit [charny1995]";
     /// COBB-like: links count the sessions that they limit anew in every period [cobb2008].
     CobbLike(cobb, Probe): "cobb-like", "COBB-like", MaxMinRates,
-        "max-min fair rates by counts made anew in every period [cobb2008]";
+        "max-min fair rates; links count the sessions that they limit again in each period [cobb2008]";
     /// Copa: a rate inverse to the queueing delay [arun2018].
     Copa(copa): "copa", "Copa", DelayWindows,
         "one window and a pace, from the queueing delay [arun2018]";
-    /// Fully coupled windows: all subflows together are one Reno [wischik2011].
+    /// Fully coupled windows: all subflows together behave as one Reno [wischik2011].
     Coupled(coupled): "coupled", "Fully coupled", PathWindows,
-        "windows of several paths that are one Reno, on the best paths [wischik2011]";
+        "windows of several paths that together behave as one Reno, on the best paths [wischik2011]";
     /// CUBIC: a window that follows a curve in time since the last loss [rfc9438].
     Cubic(cubic): "cubic", "CUBIC", LossWindows,
-        "one window that grows with time since a loss, not with round trips [rfc9438]";
+        "one window that grows with the time since a loss, independently of the round trip [rfc9438]";
     /// d-SLEN: links report saturation levels, sources set rates and portions [ludena2021, sec. II-C].
     DSlen(d_slen, Probe): "d-slen", "d-SLEN", PathRates,
         "upward max-min fair rates by saturation levels [ludena2021]";
     /// DCTCP: reduces its window by half of the share of marked packets [bensley2017].
     Dctcp(dctcp): "dctcp", "DCTCP", LossWindows,
-        "one window that falls by the share of marked packets [bensley2017]";
+        "one window that falls by half of the share of marked packets [bensley2017]";
     /// ERICA: links share their target among the sessions whose packets arrive in an interval [kalyanaraman2000].
     Erica(erica, Rm): "erica", "ERICA", MaxMinRates,
-        "nearly max-min fair rates by load and count of sessions [kalyanaraman2000]";
+        "nearly max-min fair rates, from the load and the number of sessions at a link [kalyanaraman2000]";
     /// EWTCP: Reno on each subflow, with a smaller increase [wischik2011].
     Ewtcp(ewtcp): "ewtcp", "EWTCP", PathWindows,
         "windows of several paths that add up to one Reno [wischik2011]";
     /// GAIMD: Reno with any increase and any decrease [yang2000].
     Gaimd(gaimd): "gaimd", "GAIMD", LossWindows,
-        "one window with any increase and decrease; as given, smoother than Reno [yang2000]";
+        "one window with any increase and decrease; smoother than Reno by default [yang2000]";
     /// LGC: a rate that grows as a population does, end to end [teymoori2016].
     Lgc(lgc): "lgc", "LGC", Growth,
         "one rate that grows as a population does, by marks and capacities [teymoori2016]";
     /// LGCC: a rate that grows as a population does, over chains of loops [teymoori2023].
     Lgcc(lgcc): "lgcc", "LGCC", Growth,
-        "one rate for each of a chain of loops, which follow each other [teymoori2023]";
+        "one rate for each loop of a chain; each loop follows the next [teymoori2023]";
     /// LIA: linked increases, as fast as the best path alone [rfc6356].
     Lia(lia): "lia", "LIA", PathWindows,
         "windows of several paths with linked increases [rfc6356]";
     /// A logarithmic controller: a rate that rests where its price equals its claim [teymoori2023].
     LogRate(log_rate): "log-rate", "Logarithmic", Growth,
-        "one rate by marks, whose utility is its logarithm [teymoori2023]";
+        "one rate, set by marks, with a logarithmic utility [teymoori2023]";
     /// NMCC: subflows that share links grow together as one, in slow start too [thomas2016].
     Nmcc(nmcc): "nmcc", "NMCC", PathWindows,
         "windows of several paths, coupled where the network says that these share links [thomas2016]";
@@ -204,25 +204,25 @@ protocols! {
         "windows of several paths with linked increases, on the best paths [khalili2012]";
     /// PERC: links and sessions exchange offers and limits [jose2015].
     Perc(perc, Probe): "perc", "PERC", MaxMinRates,
-        "max-min fair rates by messages, with a limit for each session at a link [jose2015]";
+        "max-min fair rates by messages; links keep a limit for each session [jose2015]";
     /// PIQI-RCP-like: links offer one rate to all, corrected by the load and its changes [jain2007].
     PiqiRcp(piqi_rcp): "piqi-rcp-like", "PIQI-RCP-like", LinkRates,
-        "one rate for all at a link, from its load and how that changes [jain2007]";
+        "one rate for all sessions at a link, from its load and the change of its load [jain2007]";
     /// QI-RCP-like: links offer one rate to all, corrected by the load [jain2007].
     QiRcp(qi_rcp): "qi-rcp-like", "QI-RCP-like", LinkRates,
-        "one rate for all at a link, from its load [jain2007]";
+        "one rate for all sessions at a link, from its load [jain2007]";
     /// RCP: links offer one rate to all, corrected by load and queue [dukkipati2005].
     Rcp(rcp, Probe): "rcp", "RCP", LinkRates,
-        "one rate for all at a link, from its load and its queue [dukkipati2005]";
+        "one rate for all sessions at a link, from its load and its queue [dukkipati2005]";
     /// Reno: one packet more in a round trip, half the window at a loss [rfc5681].
     Reno(reno): "reno", "Reno", LossWindows,
         "additive increase and multiplicative decrease of one window [rfc5681]";
     /// s-PERC: links and sessions exchange offers and limits, and packets carry what links allocated [jose2019].
     SPerc(s_perc, Probe): "s-perc", "s-PERC", MaxMinRates,
-        "max-min fair rates by messages, with four numbers at a link [jose2019]";
+        "max-min fair rates by messages; links keep four numbers each [jose2019]";
     /// SLBN: links count sessions and sum rates, sources look for the largest share [mozo2012].
     Slbn(slbn, Probe): "slbn", "SLBN", MaxMinRates,
-        "max-min fair rates with three numbers at a link [mozo2012]";
+        "max-min fair rates; links keep three numbers each [mozo2012]";
     /// Uncoupled: Reno on each subflow independently [wischik2011].
     Uncoupled(uncoupled): "uncoupled", "Uncoupled", PathWindows,
         "a Reno on each of several paths [wischik2011]";
@@ -237,7 +237,7 @@ protocols! {
         "windows of several paths that keep ten packets in queues [cao2012]";
     /// XCP: links tell each packet how the window of its source is to change [katabi2002].
     Xcp(xcp, Congestion): "xcp", "XCP", LinkWindows,
-        "equal shares by windows that links open and close [katabi2002]";
+        "equal shares by windows that links enlarge or reduce [katabi2002]";
 }
 
 impl Default for Protocol {

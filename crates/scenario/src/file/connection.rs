@@ -45,7 +45,7 @@ pub struct ConnectionTable {
     /// Time at which the connection begins.
     #[serde(default = "no_time")]
     pub start: SpanText,
-    /// Time at which the connection ends; it stays if left out.
+    /// Time at which the connection ends. Without it, the connection ends when its amount has been sent.
     pub stop: Option<SpanText>,
     /// Paths by the nodes they visit, best first; or the number of shortest paths to use, from each source.
     #[schemars(with = "Option<PathChoice>")]
@@ -60,7 +60,7 @@ pub struct ConnectionTable {
     /// control. Only under protocols that keep windows.
     #[schemars(with = "Option<Vec<String>>")]
     pub relays: Option<Spanned<Vec<String>>>,
-    /// With `relays`: a protocol for each loop; that of the connection if left out.
+    /// With `relays`: a protocol for each loop; the protocol of the connection if left out.
     #[schemars(with = "Option<Vec<ProtocolChoice>>")]
     pub loops: Option<Vec<Protocol>>,
     /// Connections that end where this connection begins, which sends on their data. This connection stops with the

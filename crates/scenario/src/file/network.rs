@@ -35,27 +35,27 @@ pub struct NetworkTable {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Generator {
-    /// Pairs of hosts that share one bottleneck.
+    /// A dumbbell: pairs of hosts that share one bottleneck.
     Dumbbell(Dumbbell),
-    /// Bottlenecks in a row, each with its own pairs of hosts.
+    /// A parking lot: bottlenecks in a row, each with its own pairs of hosts.
     ParkingLot(ParkingLot),
-    /// Nodes in a ring.
+    /// A ring of nodes.
     Ring(Ring),
-    /// Nodes in a grid.
+    /// A grid of nodes.
     Grid(Grid),
-    /// Switches in three layers.
+    /// A fat tree: switches in three layers.
     FatTree(FatTree),
-    /// Switches in two layers.
+    /// A leaf-spine network: switches in two layers.
     LeafSpine(LeafSpine),
-    /// Nodes on a square, where links between near nodes are more likely.
+    /// A Waxman graph: nodes on a square, where links between near nodes are more likely.
     Waxman(Waxman),
     /// A random graph in which all nodes have the same degree.
     RandomRegular(RandomRegular),
-    /// Transit and stub domains as in the Internet.
+    /// A network of transit and stub domains, as in the Internet.
     TransitStub(TransitStub),
 }
 
-/// Pairs of hosts that share one bottleneck.
+/// A dumbbell: pairs of hosts that share one bottleneck.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dumbbell {
@@ -76,7 +76,7 @@ pub struct Dumbbell {
     pub bottleneck_delay: SpanText,
 }
 
-/// Bottlenecks in a row, each with its own pairs of hosts.
+/// A parking lot: bottlenecks in a row, each with its own pairs of hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ParkingLot {
@@ -100,7 +100,7 @@ pub struct ParkingLot {
     pub bottleneck_delay: SpanText,
 }
 
-/// Nodes in a ring.
+/// A ring of nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ring {
@@ -115,7 +115,7 @@ pub struct Ring {
     pub delay: SpanText,
 }
 
-/// Nodes in a grid.
+/// A grid of nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Grid {
@@ -136,7 +136,7 @@ pub struct Grid {
     pub delay: SpanText,
 }
 
-/// Switches in three layers.
+/// A fat tree: switches in three layers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FatTree {
@@ -157,7 +157,7 @@ pub struct FatTree {
     pub host_delay: SpanText,
 }
 
-/// Switches in two layers.
+/// A leaf-spine network: switches in two layers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LeafSpine {
@@ -181,7 +181,7 @@ pub struct LeafSpine {
     pub delay: SpanText,
 }
 
-/// Nodes on a square, where links between near nodes are more likely.
+/// A Waxman graph: nodes on a square, where links between near nodes are more likely.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Waxman {
@@ -220,7 +220,7 @@ pub struct RandomRegular {
     pub delay: SpanText,
 }
 
-/// Transit and stub domains as in the Internet.
+/// A network of transit and stub domains, as in the Internet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TransitStub {
@@ -232,7 +232,7 @@ pub struct TransitStub {
     pub preset: Preset,
     /// Capacity of links between transit routers.
     pub transit: Option<Capacity>,
-    /// Capacity of all other links between routers.
+    /// Capacity of links between routers that are not both transit routers.
     pub stub: Option<Capacity>,
     /// Least and greatest delay of links between routers; each link draws its delay between them.
     #[serde(default = "one_to_ten_milliseconds")]

@@ -53,7 +53,7 @@ pub struct TrafficTable {
     /// Earliest start of the first connection.
     #[serde(default = "no_time")]
     pub start: SpanText,
-    /// Lifetime of each connection; until its data are sent if left out.
+    /// Time from the start of each connection to its end. Without it, a connection ends when its amount has been sent.
     pub lifetime: Option<Distribution<SpanText>>,
     /// Distribution of the end times, instead of a lifetime.
     #[schemars(with = "Option<Departures>")]

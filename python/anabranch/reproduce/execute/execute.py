@@ -95,7 +95,7 @@ def _simulated(run: Run, unit_bps: float, simulations: Simulations, progress: Pr
 
 
 class JointProgress:
-    """The progress of several simulations, reported as if they were one; it also ends them all."""
+    """The progress of several simulations, reported as one; a stop ends them all."""
 
     def __init__(self, count: int, progress: Progress | None) -> None:
         self.progress = progress

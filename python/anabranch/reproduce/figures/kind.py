@@ -1,4 +1,4 @@
-"""What all kinds of figures have in common: their keys, the checks of their runs, and the files that they write.
+"""The common part of all kinds of figures: their keys, the checks of their runs, and the files that they write.
 
 ``[[figure]]`` in ``experiment.toml``::
 

@@ -1,4 +1,4 @@
-"""What measured numbers belong to: connections, subflows and links, found by their names in an experiment's files."""
+"""Connections, subflows and links that numbers are measured on, found by their names in an experiment's files."""
 
 from __future__ import annotations
 

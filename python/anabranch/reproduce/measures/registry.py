@@ -58,7 +58,7 @@ class Subject(Generic[R_contra, S_co]):
 
 @dataclass(frozen=True)
 class AnotherRun(Generic[S_co]):
-    """Another run of the experiment, which a run is compared with."""
+    """Another run of the experiment, with which a run is compared."""
 
     runs: Runs[S_co]
     words: str = "run"

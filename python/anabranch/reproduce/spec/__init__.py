@@ -1,1 +1,1 @@
-"""What the files of a published experiment say: runs, quantities, figures, each table key by key."""
+"""The content of the files of a published experiment: runs, quantities, figures, each table key by key."""

@@ -46,7 +46,7 @@ class Table:
         return ScenarioError(f"{self.place}: `{key}`: {reason}; {remedy}")
 
     def call_it(self, name: str) -> None:
-        """Name the table in later messages."""
+        """Add the table's name to its place in later error messages."""
         self.place = f"{self.place} (`{excerpt(name)}`)"
 
     def text(self, key: str, default: object = REQUIRED) -> str:
