@@ -42,7 +42,7 @@ test:
 	cargo test --workspace --quiet
 	$(BIN)/python benches/instructions.py
 	cd ui && npm run --silent test
-	$(BIN)/pytest --numprocesses=2 --dist=loadgroup --durations=30 -m "not alone"
+	$(BIN)/pytest --numprocesses=2 --dist=loadscope --durations=30 -m "not alone"
 	$(BIN)/pytest --durations=30 -m alone
 	$(BIN)/python fuzz/run.py 50
 

@@ -38,22 +38,9 @@ LIVE = ("test_fetch", "test_live", "test_live_acceptance", "test_live_marks", "t
 """Modules whose tests need real connections."""
 
 
-def shares_what_its_module_made(item: pytest.Item) -> bool:
-    """Say whether a test has a fixture of its module that is made once for several tests."""
-    fixtures = [made[-1] for made in item._fixtureinfo.name2fixturedefs.values() if made]
-    return any(made.scope != "function" and made.baseid == item.parent.nodeid for made in fixtures)
-
-
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Labs send real packets in real time: nothing else may run beside them. Live tests need a live part.
-
-    Tests that share what their module has made run in one process, one after the other; all others where there is room.
-    The marks must be there before pytest-xdist reads them.
-    """
+    """Labs send real packets in real time: nothing else may run beside them. Live tests need a live part."""
     for item in items:
-        if shares_what_its_module_made(item):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
         if not _core.HAS_LIVE and item.path.stem in LIVE:
             item.add_marker(pytest.mark.skip(reason="this build has no live part"))
         if "lab" in getattr(item, "fixturenames", ()):
