@@ -81,7 +81,7 @@ def test_controls_that_count_marks_fill_a_link_in_virtual_time(protocol):
     check_line(anabranch.run(line(protocol) + RUN), protocol)
 
 
-@pytest.mark.parametrize("protocol", ["abc", "dctcp"])
+@pytest.mark.parametrize("protocol", ["abc", "dctcp", "lgc"])
 def test_controls_that_count_marks_have_live_what_they_have_simulated(lab, protocol):
     simulated, live = anabranch.run(line(protocol) + RUN), punctual(lambda: anabranch.live(line(protocol) + RUN))
     check_line(live, protocol)
