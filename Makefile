@@ -109,6 +109,7 @@ bench: install
 	cargo run --quiet --release -p anabranch-sim --example transport -- dumbbell
 	cargo run --quiet --release -p anabranch-sim --example transport -- fat-tree 16 8
 	cargo run --quiet --release -p anabranch-filling --example million
+	$(BIN)/python benches/instructions.py --release
 	$(BIN)/python benches/upward_max_min.py
 	$(BIN)/python benches/max_min.py
 	$(BIN)/python benches/update.py
