@@ -1,8 +1,8 @@
 //! The network of a lab: all links of a plan and the packets on them, as a state machine without a clock.
 //!
 //! Time is that of the run, from 0. An event is processed with the time at which it was due, however late the driver
-//! calls, so that a late driver delays only deliveries. The same packets at the same times have the same fate, which
-//! depends only on the packets, the plan and its seed.
+//! calls, so that a late driver delays only deliveries. The fate of a packet depends only on the
+//! packets and their times, the plan and its seed.
 //!
 //! A packet's addresses determine the path and the direction that it takes; the way back uses the twins of the path's
 //! links. Queue disciplines see all packets of a path in one direction as one flow, as in the simulator those of a

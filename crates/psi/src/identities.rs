@@ -22,7 +22,7 @@ const MOST_TABLES: u32 = 255;
 /// The number of ones in an identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ones {
-    /// The same number in each identity, drawn at random [jokela2009].
+    /// One number of ones for all identities; their positions are drawn at random [jokela2009].
     Each(u32),
     /// The number floor(i / m) + 1 for link i, with distinct identities in a table. This is the rule of Blackadder's
     /// deployment tool [parisis2013], where m is 256. Each of the first m links has a single bit to itself, so that no

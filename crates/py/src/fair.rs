@@ -45,7 +45,7 @@ impl PyProblem {
         Ok(Self(Arc::new(py.detach(|| Problem::new(parts)).map_err(value_error)?)))
     }
 
-    /// The same paths with other numbers; None leaves them as they are.
+    /// A problem with these paths and other numbers; None keeps a number as it is.
     fn changed(
         &self,
         capacity: Option<PyReadonlyArray1<'_, f64>>,

@@ -29,12 +29,12 @@ pub fn packets(numbers: Range<u32>, bytes: u32) -> Vec<Item> {
     numbers.map(|packet| Item { packet, bytes, flow: 0, ecn: Ecn::NotEct, arrived: Time(0) }).collect()
 }
 
-/// The same with an ECN field.
+/// Sets the ECN field of packets.
 pub fn with_ecn(items: Vec<Item>, ecn: Ecn) -> Vec<Item> {
     items.into_iter().map(|item| Item { ecn, ..item }).collect()
 }
 
-/// The same of a flow.
+/// Assigns packets to a flow.
 pub fn of_flow(items: Vec<Item>, flow: u32) -> Vec<Item> {
     items.into_iter().map(|item| Item { flow, ..item }).collect()
 }

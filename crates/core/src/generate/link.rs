@@ -25,7 +25,7 @@ pub struct LinkRule {
 /// The rule for the delay of a generated link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DelayRule {
-    /// The same delay for all links.
+    /// One delay for all links.
     Fixed(Span),
     /// A delay drawn for each two-way link, uniformly from a range that includes both ends.
     Uniform {

@@ -267,7 +267,7 @@ mod tests {
         took(&header, orders)
     }
 
-    /// The same on its way back.
+    /// Shows a packet on its way back to the link; gives the packet that the link sends, if any.
     fn up(link: &mut Link, subflow: u32, packet: Packet, orders: &mut LinkOrders) -> Option<Packet> {
         let mut header = Header::BNeck(packet);
         link.on_return(&view(10e6), visitor(subflow, 0), &mut header, orders);

@@ -329,7 +329,7 @@ mod tests {
         Wvegas { parameters, first: 10.0, subflows }
     }
 
-    /// The same where the path of the first subflow takes 100 ms without queues.
+    /// A control whose first subflow has a round trip of 100 ms without queues.
     fn after_100_ms(parameters: Parameters, windows: &[f64]) -> Wvegas {
         let mut wvegas = wvegas(parameters, windows);
         wvegas.subflows[0].trips.add(0.1);
