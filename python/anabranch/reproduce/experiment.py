@@ -72,7 +72,7 @@ from typing import Any
 from anabranch.errors import ScenarioError
 from anabranch.reproduce.figures.kind import PaperFigure, read_figure
 from anabranch.reproduce.measures.address import Address
-from anabranch.reproduce.spec.quantity import PaperQuantity, read_quantity
+from anabranch.reproduce.spec.quantity import Defaults, PaperQuantity, read_quantity
 from anabranch.reproduce.spec.run import Run, read_run
 from anabranch.reproduce.spec.table import read_toml
 from anabranch.reproduce.spec.traces import TracePlan, read_traces
@@ -94,8 +94,6 @@ class Experiment:
     """By their names; what its runs follow."""
     figures: tuple[PaperFigure[Any], ...]
     quantities: tuple[PaperQuantity, ...]
-    digits: int
-    """Decimals that the paper prints."""
 
     def unit_of(self, address: Address) -> str:
         """Give the unit of a measured number."""
@@ -136,10 +134,11 @@ def read_experiment(folder: str | Path) -> Experiment:
     figures = tuple(read_figure(own, item, runs) for own in table.tables("figure"))
     table.finish()
     expected = read_toml(place / "expected.toml")
-    digits, tolerance = expected.whole("digits", 2), expected.positive("tolerance", 0.01)
-    quantities = tuple(read_quantity(own, runs, tolerance) for own in expected.tables("quantity"))
+    margin = expected.optional_number("margin")
+    defaults = Defaults(expected.whole("digits", 2), expected.positive("tolerance", 0.01), margin or 0.0)
+    quantities = tuple(read_quantity(own, runs, defaults) for own in expected.tables("quantity"))
     expected.finish()
-    return Experiment(place, paper, item, title, rates_in, unit_bps, runs, traces, figures, quantities, digits)
+    return Experiment(place, paper, item, title, rates_in, unit_bps, runs, traces, figures, quantities)
 
 
 def find_experiments(experiments: str | Path | None = None) -> Path:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
 from anabranch.estimate import Estimate
+from anabranch.reproduce.settings import Settings
+from anabranch.reproduce.verdict import UNJUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,13 +20,43 @@ if TYPE_CHECKING:
     from anabranch.reproduce.figures.kind import GatheredFigure
     from anabranch.reproduce.papers import Paper
 
-WITHIN, OUTSIDE, REFUTED, UNJUDGED = "yes", "NO", "not borne out", "not judged"
-"""The words of the column ``within``; a claim not borne out whose check fails is outside."""
+Kind = Literal["number", "claim", "comparison", "record"]
+"""The subject of a row: a published number, a claim in words, a number beside an unpublished one, or ours as before."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Ours under one reading of the paper.
+
+    Attributes
+    ----------
+    name : str
+        What the paper does not print and the result depends on; empty for what the paper describes.
+    ours : float or str
+    verdict, expected : str
+        The verdict, and the one on record.
+    half_width : float or None
+        For a mean over seeds, half of the interval that holds the true mean with a confidence of 95 %.
+    seeds : int or None
+        The number of seeds that ours is a mean over; None for one.
+    """
+
+    name: str
+    ours: float | str
+    verdict: str
+    expected: str
+    half_width: float | None = None
+    seeds: int | None = None
+
+    @property
+    def ours_text(self) -> str:
+        """Our number as text, with its interval."""
+        return _with_interval(self.ours, self.half_width, self.seeds)
 
 
 @dataclass(frozen=True)
 class Row:
-    """A printed number or claim, and ours.
+    """A published number or claim, and ours; or a number of ours beside one that is not published.
 
     Attributes
     ----------
@@ -32,56 +64,78 @@ class Row:
         The table or figure.
     quantity : str
         The name of the number, with its unit, or the words of the claim.
+    kind : str
+        ``number`` or ``claim`` of the paper. ``comparison`` with a number that is not published, such as an optimum,
+        and ``record`` of ours reproduce nothing.
     published : float, str or None
         The printed number; text for a claim, and for a slip of the paper; None if the paper prints none.
     ours : float or str
-    tolerance : float or None
-        The greatest difference allowed to ours; None for a claim.
-    within : bool or None
-        Whether ours is within the tolerance of the published number (of the right one, for a slip; of the recorded
-        one, if none is published), or the check holds; None if it is not judged, because ours is not of the paper's
-        size.
-    note : str
-    borne_out : bool
-        False for a claim whose check states what we found instead, so that the paper's sentence is not borne out.
+        Ours under the reading that comes nearest to the paper.
+    verdict, expected : str
+        The verdict, one of `anabranch.reproduce.verdict`, and the one on record.
+    is_changed : bool
+        Whether a verdict is not the one on record, under any reading.
+    reading : str
+        The reading of the paper that the verdict hangs on; empty if the paper describes all that matters.
+    readings : tuple of Reading
+        Ours under each reading; empty if there is one.
+    margin : float or None
+        The paper's own margin; for comparisons and records, the tolerance. None for claims.
+    against : float or None
+        The number beside the published one, or in its place, that ours is compared with.
+    beside : str
+        How ours compares with that; empty if nothing is published besides.
     half_width : float or None
         For a mean over seeds, half of the interval that holds the true mean with a confidence of 95 %.
     seeds : int or None
         The number of seeds that ours is a mean over; None for one.
-    against : float or None
-        The number that ours is judged against instead of the published one, such as that of the optimum.
     difference : float or None
-        Ours less the number that it is judged against; None for a claim.
+        Ours less the published number; less the right one for a slip, less ``against`` if nothing is published; None
+        for a claim.
+    cause : str
+        Why a number is off or a claim is not borne out, one of `anabranch.reproduce.verdict.CAUSES`.
+    defect : str
+        The name of the defect or choice that several rows share.
+    note : str
     """
 
     item: str
     quantity: str
+    kind: Kind
     published: float | str | None
     ours: float | str
-    tolerance: float | None
-    within: bool | None
-    note: str
-    borne_out: bool = True
+    verdict: str
+    expected: str
+    is_changed: bool = False
+    reading: str = ""
+    readings: tuple[Reading, ...] = ()
+    margin: float | None = None
+    against: float | None = None
+    beside: str = ""
     half_width: float | None = None
     seeds: int | None = None
-    against: float | None = None
     difference: float | None = None
+    cause: str = ""
+    defect: str = ""
+    note: str = ""
 
     @property
     def ours_text(self) -> str:
         """Our number as text, with its interval."""
-        if self.half_width is None or isinstance(self.ours, str):
-            return text_of(self.ours)
-        return str(Estimate(self.ours, self.half_width, self.seeds or 1))
+        return _with_interval(self.ours, self.half_width, self.seeds)
 
     @property
-    def verdict(self) -> str:
-        """The word in the column ``within``."""
-        if self.within is None:
-            return UNJUDGED
-        if not self.within:
-            return OUTSIDE
-        return WITHIN if self.borne_out else REFUTED
+    def unjudged(self) -> Row:
+        """The row without verdicts, because ours is not of the paper's size."""
+        readings = tuple(replace(own, verdict=UNJUDGED) for own in self.readings)
+        beside = UNJUDGED if self.beside else ""
+        return replace(self, verdict=UNJUDGED, beside=beside, is_changed=False, readings=readings)
+
+
+def _with_interval(ours: float | str, half_width: float | None, seeds: int | None) -> str:
+    if half_width is None or isinstance(ours, str):
+        return text_of(ours)
+    return str(Estimate(ours, half_width, seeds or 1))
 
 
 @dataclass(frozen=True)
@@ -109,14 +163,14 @@ class SimulationCost:
 class Rows(list[Row]):
     """Rows with their experiments, figures and simulations, and the items that were left out, with the reason.
 
-    ``scale`` is below 1 if large networks are smaller than in the paper; ``not_done`` has the tables and figures that
-    are not done yet.
+    ``settings`` says what the runs had besides the experiments' own settings, such as smaller networks; ``not_done``
+    has the tables and figures that are not done yet.
     """
 
     def __init__(self, rows: Iterable[Row] = (), paper: Paper | None = None) -> None:
         super().__init__(rows)
         self.paper = paper
-        self.scale = 1.0
+        self.settings = Settings()
         self.experiments: list[Experiment] = []
         self.left_out: list[str] = []
         self.not_done: list[str] = []
@@ -128,13 +182,17 @@ class Rows(list[Row]):
         """The rows, and one for each table or figure that is not done."""
         return [
             *self,
-            *(Row(item, "not done", None, "", None, None, "it was stopped before") for item in self.not_done),
+            *(
+                Row(item, "not done", "record", None, "", UNJUDGED, UNJUDGED, note="it was stopped before")
+                for item in self.not_done
+            ),
         ]
 
     @property
     def frame(self) -> pl.DataFrame:
         """The rows as a table of text and numbers."""
-        columns = {name: [getattr(row, name) for row in self] for name in Row.__dataclass_fields__}
+        names = [name for name in Row.__dataclass_fields__ if name != "readings"]
+        columns = {name: [getattr(row, name) for row in self] for name in names}
         text = {name: [None if v is None else text_of(v) for v in columns[name]] for name in ("published", "ours")}
         return pl.DataFrame(columns | text, strict=False)
 
@@ -146,21 +204,6 @@ class ReproductionInterrupted(KeyboardInterrupt):
         done = len(rows.experiments) + len(rows.left_out)
         super().__init__(f"stopped; {done} of {done + len(rows.not_done)} tables and figures are done")
         self.rows = rows
-
-
-def verdicts(rows: Iterable[Row]) -> str:
-    """Count the rows, those outside their band and the claims not borne out; and name the items left out."""
-    all_rows = list(rows)
-    outside, refuted, unjudged = (sum(row.verdict == v for row in all_rows) for v in (OUTSIDE, REFUTED, UNJUDGED))
-    counts = f"{len(all_rows)} rows, {outside} outside their band, {refuted} claims not borne out"
-    if unjudged:
-        counts += f", {unjudged} not judged"
-    if not isinstance(rows, Rows):
-        return counts
-    words = [f"Not done yet: {', '.join(map(item_name, rows.not_done))}"] if rows.not_done else []
-    if unjudged:
-        words.append(f"Not of the paper's size, so not judged: {size_text(rows.scale)}")
-    return "\n".join([*words, *rows.left_out, counts])
 
 
 def size_text(scale: float) -> str:

@@ -11,6 +11,7 @@ from anabranch.estimate import Estimate, estimate
 from anabranch.reproduce.measures.registry import EVER, AnotherRun
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from anabranch.reproduce.measures.address import Address, Ratio
@@ -41,14 +42,25 @@ def measured(outcomes: Mapping[str, Outcome], address: Address, place: Path) -> 
         raise ScenarioError(f"{place}: `{address}`: {error}") from error
 
 
+def values(outcomes: Outcomes, ratio: Ratio, place: Path, count: int | None = None) -> list[float]:
+    """Give one number, or the quotient of two, for each seed that all runs have, or for the first `count` of them."""
+    needed = {run: outcomes[run] for address in ratio.addresses for run in address.runs}
+    seeds = seeds_of(outcomes, [ratio]) if count is None else count
+    return [_ratio(_with_seed(needed, number), ratio, place) for number in range(seeds)]
+
+
+def seeds_of(outcomes: Outcomes, ratios: Iterable[Ratio]) -> int:
+    """Give the number of seeds that all runs of some numbers have; 1 if none has several."""
+    needed = {run for ratio in ratios for address in ratio.addresses for run in address.runs}
+    return min((len(outcomes[run]) for run in needed if len(outcomes[run]) > 1), default=1)
+
+
 def estimate_ratio(outcomes: Outcomes, ratio: Ratio, place: Path) -> Estimate:
     """Give one number, or the quotient of two, for each seed, as a mean with its interval.
 
     If the two have different numbers of seeds, the mean is over the seeds that both have.
     """
-    needed = {run: outcomes[run] for address in ratio.addresses for run in address.runs}
-    count = min((len(own) for own in needed.values() if len(own) > 1), default=1)
-    return estimate([_ratio(_with_seed(needed, number), ratio, place) for number in range(count)])
+    return estimate(values(outcomes, ratio, place))
 
 
 def _with_seed(outcomes: Outcomes, number: int) -> dict[str, Outcome]:

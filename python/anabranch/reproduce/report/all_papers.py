@@ -17,6 +17,7 @@ from anabranch.reproduce.report.paper import counts, counts_html
 from anabranch.reproduce.report.report import reproduce_to
 from anabranch.reproduce.reproduction import reproduce
 from anabranch.reproduce.rows import ReproductionInterrupted, size_text
+from anabranch.reproduce.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,7 +43,7 @@ class Done:
 def reproduce_all(
     folder: str | Path | None = None,
     *,
-    scale: float = 1.0,
+    settings: Settings | None = None,
     experiments: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Rows]:
@@ -53,7 +54,9 @@ def reproduce_all(
     folder : path, optional
         A new folder for the site: a report of each paper as soon as it is done, and ``index.html`` over all. The
         reports stay if a later paper fails or is interrupted.
-    scale, experiments, progress
+    settings : Settings, optional
+        Smaller networks, other values, other seeds than the experiments' own.
+    experiments, progress
         As for `anabranch.reproduce.reproduce`.
 
     Yields
@@ -65,32 +68,38 @@ def reproduce_all(
     ScenarioError
         The folder exists or cannot be made; a mistake in an experiment's files.
     """
-    place = None if folder is None else Path(folder)
+    place, given = None if folder is None else Path(folder), settings or Settings()
     papers = list(read_papers(find_experiments(experiments)).values())
     done: dict[str, Done] = {}
     if place is not None:
         check_new(place)
         check_place(place)
         place.mkdir(parents=True)
-        _put_index(place, papers, done, scale)
+        _put_index(place, papers, done, given)
     for paper in papers:
         if place is None:
             yield reproduce(
-                paper.name, scale=scale, experiments=experiments, progress=progress, each_item=lambda *_: None
+                paper.name,
+                scale=given.scale,
+                sets=given.sets,
+                seeds=given.seeds,
+                experiments=experiments,
+                progress=progress,
+                each_item=lambda *_: None,
             )
             continue
         own = place / paper.name
         try:
-            rows = reproduce_to(own, paper.name, scale=scale, experiments=experiments, progress=progress)
+            rows = reproduce_to(own, paper.name, settings=given, experiments=experiments, progress=progress)
         except ReproductionInterrupted as stopped:
             if own.exists():
                 done[paper.name] = _done(stopped.rows)
-                _put_index(place, papers, done, scale)
+                _put_index(place, papers, done, given)
             raise
         done[paper.name] = _done(rows)
         # A signal must not lose the paper that has just been done.
         with held_interrupts() as interrupts:
-            _put_index(place, papers, done, scale)
+            _put_index(place, papers, done, given)
         yield rows
         if interrupts.came:
             raise KeyboardInterrupt
@@ -106,11 +115,11 @@ def _done(rows: Rows) -> Done:
     )
 
 
-def _put_index(folder: Path, papers: Sequence[Paper], done: dict[str, Done], scale: float) -> None:
-    put_file(index_page(papers, done, scale), folder / "index.html")
+def _put_index(folder: Path, papers: Sequence[Paper], done: dict[str, Done], settings: Settings) -> None:
+    put_file(index_page(papers, done, settings), folder / "index.html")
 
 
-def index_page(papers: Sequence[Paper], done: dict[str, Done], scale: float) -> str:
+def index_page(papers: Sequence[Paper], done: dict[str, Done], settings: Settings) -> str:
     """Give the page over all papers, which also names those that are not done yet."""
     headings = ("paper", "tables and figures", "numbers and claims", "simulated", "took", "packet-hops")
     right = headings[1:2] + headings[3:]
@@ -123,8 +132,10 @@ def index_page(papers: Sequence[Paper], done: dict[str, Done], scale: float) -> 
         f"<header><h1>{TITLE}</h1><p>Every table and figure, each printed number or claim beside ours. By anabranch "
         f"{escape(version('anabranch'))}; <code>anabranch reproduce --all --report FOLDER</code> makes these pages.</p>"
     )
-    if scale != 1.0:
-        words += f"<p class='left-out'>Large networks are not of the papers' size: {size_text(scale)}.</p>"
+    if settings.scale != 1.0:
+        words += f"<p class='left-out'>Large networks are not of the papers' size: {size_text(settings.scale)}.</p>"
+    if settings.text:
+        words += f"<p class='left-out'>Run with other settings than the experiments' own: {escape(settings.text)}.</p>"
     words += "</header>"
     return framed(TITLE, words + table(headings, lines, right))
 

@@ -8,7 +8,22 @@ from typing import TYPE_CHECKING
 
 from anabranch.reproduce.report.html import cell, framed, from_markdown, table
 from anabranch.reproduce.report.table import RIGHT, cell_text, columns, seeds_note
-from anabranch.reproduce.rows import OUTSIDE, REFUTED, UNJUDGED, WITHIN, item_name, verdicts
+from anabranch.reproduce.rows import item_name
+from anabranch.reproduce.summary import summary
+from anabranch.reproduce.verdict import (
+    AGREES,
+    BORNE_OUT,
+    CHANGED,
+    DIFFERS,
+    KEPT,
+    NEAR,
+    OFF,
+    OPEN,
+    REFUTED,
+    SLIP,
+    UNJUDGED,
+    WITHIN,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,15 +32,34 @@ if TYPE_CHECKING:
     from anabranch.reproduce.figures.kind import GatheredFigure
     from anabranch.reproduce.rows import Row, Rows, SimulationCost
 
-STATES = {WITHIN: "within", OUTSIDE: "outside", REFUTED: "refuted", UNJUDGED: "unjudged"}
-"""The mark of a row, by its verdict."""
+STATES = {
+    WITHIN: "good",
+    NEAR: "good",
+    SLIP: "good",
+    BORNE_OUT: "good",
+    OFF: "bad",
+    REFUTED: "bad",
+    DIFFERS: "bad",
+    CHANGED: "bad",
+    OPEN: "open",
+    AGREES: "other",
+    KEPT: "other",
+    UNJUDGED: "other",
+}
+"""The mark of a row, by its verdict; of comparisons and records, which reproduce nothing, only bad ones stand out."""
 
 OVERVIEW = ("item", "shows", "numbers and claims", "figures")
 
 CODE = re.compile(r"`([^`]+)`")
 """Code in notes, between the signs that Markdown uses."""
 
-FILTERS = {"all": "all rows", "outside": "outside their band", "refuted": "claims not borne out"}
+FILTERS = {
+    "all": "all rows",
+    "bad": "off or not borne out",
+    "open": "open",
+    "published": "published numbers and claims",
+    "changed": "other than on record",
+}
 
 
 def paper_page(rows: Rows) -> str:
@@ -38,14 +72,13 @@ def paper_page(rows: Rows) -> str:
 
 
 def counts(rows: Sequence[Row]) -> dict[str, int]:
-    """Count the rows within their band, those outside it, claims not borne out, and rows not judged."""
-    return {state: sum(row.verdict == verdict for row in rows) for verdict, state in STATES.items()}
+    """Count the rows of each verdict."""
+    return {verdict: sum(row.verdict == verdict for row in rows) for verdict in STATES}
 
 
 def counts_html(found: dict[str, int]) -> str:
     """Give the counts that are not 0, each with its mark."""
-    words = {"within": "within", "outside": "outside", "refuted": "not borne out", "unjudged": "not judged"}
-    marks = [f'<span class="mark {state}">{found[state]} {words[state]}</span>' for state in words if found[state]]
+    marks = [f'<span class="mark {STATES[own]}">{number} {own}</span>' for own, number in found.items() if number]
     return " ".join(marks)
 
 
@@ -54,12 +87,12 @@ def _head(rows: Rows, title: str) -> str:
     words = [f"<h1>{escape(title)}</h1>"]
     if paper and paper.published:
         words.append(f"<p class='source'>{escape('. '.join(w for w in (paper.authors, paper.published) if w))}</p>")
-    words.append(f"<p class='verdict'>{counts_html(counts(rows))}</p>")
-    # All but the counts, which stand above.
-    words += [f"<p class='left-out'>{escape(why)}.</p>" for why in verdicts(rows).splitlines()[:-1]]
+    words += [f"<p class='verdict'>{escape(line)}.</p>" for line in summary(rows).splitlines()]
     words.append(
-        "<p>Each printed number or claim, ours, and how far ours is off. <em>Not borne out</em>: the sentence does not "
-        "hold for ours, and the row says what does. The same as <a href='report.md'>Markdown</a> and as "
+        "<p>Each published number or claim, ours, and how far ours is off. A number is judged by the published one, "
+        "with the paper's own margin and our interval. A claim is tested as the paper states it; where it hangs on "
+        "something that the paper does not print, the row names the reading. Comparisons with an optimum and records "
+        "of ours reproduce nothing. The rows are also there as <a href='report.md'>Markdown</a> and as "
         "<a href='rows.json'>data</a>.</p>"
     )
     return "<header>" + "\n".join(words) + "</header>"
@@ -78,11 +111,11 @@ def _overview(rows: Rows, items: Sequence[str]) -> str:
 
 
 def _filters(rows: Sequence[Row]) -> str:
-    found = counts(rows)
+    found = {word for row in rows for word in _classes(row).split()}
     choices = [
         f'<label><input type="radio" name="rows" value="{name}"{" checked" if name == "all" else ""}> {words}</label>'
         for name, words in FILTERS.items()
-        if name == "all" or found[name]
+        if name == "all" or name in found
     ]
     return f"<fieldset aria-label='rows to show'>{''.join(choices)}</fieldset>" if len(choices) > 1 else ""
 
@@ -115,16 +148,23 @@ def _rows_table(rows: Sequence[Row]) -> str:
     lines = []
     for row, values in zip(rows, zip(*(column for _, column in named), strict=True), strict=True):
         cells = [_cell(name, value, row) for name, value in zip(headings, values, strict=True)]
-        lines.append(f'<tr class="{STATES[row.verdict]}">' + "".join(cells) + "</tr>")
+        lines.append(f'<tr class="{_classes(row)}">' + "".join(cells) + "</tr>")
     return table(headings, lines, RIGHT)
+
+
+def _classes(row: Row) -> str:
+    """Give what the filters and the style know of a row."""
+    words = [STATES[row.verdict]]
+    words += ["published"] if row.kind in ("number", "claim") else []
+    return " ".join([*words, "changed"] if row.is_changed else words)
 
 
 def _cell(heading: str, value: object, row: Row) -> str:
     text = CODE.sub(r"<code>\1</code>", escape(cell_text(value)))
-    if heading == "within":
+    if heading == "verdict":
         text = f'<span class="mark {STATES[row.verdict]}">{text}</span>'
     # Claims are sentences: they are not numbers to be lined up.
-    is_claim = isinstance(value, str) and row.tolerance is None
+    is_claim = isinstance(value, str) and row.kind == "claim"
     return cell(text, heading, () if is_claim else RIGHT)
 
 

@@ -12,7 +12,10 @@ from anabranch.folder import check_new, check_place, new_folder, not_written, pu
 from anabranch.reproduce.report.paper import paper_page
 from anabranch.reproduce.report.table import RIGHT, cell_text, columns, seeds_note
 from anabranch.reproduce.reproduction import reproduce
-from anabranch.reproduce.rows import Rows, item_name, verdicts
+from anabranch.reproduce.rows import Rows, item_name
+from anabranch.reproduce.settings import Settings
+from anabranch.reproduce.summary import summary
+from anabranch.reproduce.verdict import GOOD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,7 +53,7 @@ def reproduce_to(
     name: str,
     item: str | None = None,
     *,
-    scale: float = 1.0,
+    settings: Settings | None = None,
     experiments: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Rows:
@@ -63,7 +66,9 @@ def reproduce_to(
     ----------
     folder : path
         A new folder, made when the first table or figure is done.
-    name, item, scale, experiments, progress
+    settings : Settings, optional
+        Smaller networks, other values, other seeds than the experiments' own.
+    name, item, experiments, progress
         As for `anabranch.reproduce.reproduce`.
 
     Raises
@@ -89,7 +94,17 @@ def reproduce_to(
             told = not_written(place, error, "check the folder and the rights")
             raise StorageError(f"{told}; what was written before is there", error) from error
 
-    return reproduce(name, item, scale=scale, experiments=experiments, progress=progress, each_item=put)
+    own = settings or Settings()
+    return reproduce(
+        name,
+        item,
+        scale=own.scale,
+        sets=own.sets,
+        seeds=own.seeds,
+        experiments=experiments,
+        progress=progress,
+        each_item=put,
+    )
 
 
 def _write_pages(rows: Rows, folder: Path) -> None:
@@ -100,7 +115,7 @@ def _write_pages(rows: Rows, folder: Path) -> None:
 
 
 def _markdown(rows: Rows) -> str:
-    lines = ["# Published and ours", "", "\n\n".join(f"{line}." for line in verdicts(rows).splitlines())]
+    lines = ["# Published and ours", "", "\n\n".join(f"{line}." for line in summary(rows).splitlines())]
     for item in dict.fromkeys(row.item for row in rows):
         lines += ["", f"## {item_name(item)}", "", *_table([r for r in rows if r.item == item])]
         for figure in (f for f in rows.figures if f.item == item):
@@ -113,9 +128,10 @@ def _table(rows: Sequence[Row]) -> list[str]:
     lines = ["| " + " | ".join(name for name, _ in named) + " |"]
     lines.append("|" + "|".join("---:" if name in RIGHT else "---" for name, _ in named) + "|")
     for cells in zip(*(values for _, values in named), strict=True):
-        own = [cell_text(c).replace("|", "\\|") for c in cells]
-        own = [f"**{c}**" if name == "within" and c != "yes" else c for (name, _), c in zip(named, own, strict=True)]
-        lines.append("| " + " | ".join(own) + " |")
+        own = {name: cell_text(c).replace("|", "\\|") for (name, _), c in zip(named, cells, strict=True)}
+        if own["verdict"] not in GOOD:
+            own["verdict"] = f"**{own['verdict']}**"
+        lines.append("| " + " | ".join(own.values()) + " |")
     note = seeds_note(rows)
     return [*lines, "", note] if note else lines
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from anabranch.reproduce.summary import CAUSE_WORDS
+from anabranch.reproduce.verdict import GOOD
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anabranch.reproduce.rows import Row
 
-RIGHT = ("published", "judged against", "ours", "difference", "tolerance")
+RIGHT = ("published", "ours", "difference", "margin")
 """The columns that are aligned right."""
 
 ROUNDING = 5e-5
@@ -19,18 +22,20 @@ ROUNDING = 5e-5
 
 def columns(rows: Sequence[Row]) -> list[tuple[str, list[object]]]:
     """Give the columns of the table of an item, by their headings; columns that would be empty are left out."""
-    aims: list[object] = [row.against for row in rows]
-    differences: list[object] = [_difference(row) for row in rows]
-    return [
+    kept = ("quantity", "ours", "verdict")
+    named: list[tuple[str, list[object]]] = [
         ("quantity", [row.quantity for row in rows]),
         ("published", [row.published for row in rows]),
-        *([("judged against", aims)] if any(aim is not None for aim in aims) else []),
         ("ours", [row.ours_text for row in rows]),
-        *([("difference", differences)] if any(differences) else []),
-        ("tolerance", [row.tolerance for row in rows]),
-        ("within", [row.verdict for row in rows]),
-        ("note", [row.note for row in rows]),
+        ("difference", [_difference(row) for row in rows]),
+        ("margin", [row.margin if row.kind == "number" else None for row in rows]),
+        ("verdict", [row.verdict + (" (changed)" if row.is_changed else "") for row in rows]),
+        ("under the reading", [row.reading for row in rows]),
+        ("beside", [_beside(row) for row in rows]),
+        ("why", [_why(row) for row in rows]),
+        ("note", [_note(row) for row in rows]),
     ]
+    return [(name, cells) for name, cells in named if name in kept or any(cell not in (None, "") for cell in cells)]
 
 
 def seeds_note(rows: Sequence[Row]) -> str:
@@ -60,6 +65,28 @@ def _difference(row: Row) -> str:
         return "0"
     share = f" ({_signed(100.0 * row.difference / aim)} %)" if aim else ""
     return f"{_signed(row.difference)}{share}"
+
+
+def _beside(row: Row) -> str:
+    """Write the number that is not published, and how ours compares with it."""
+    if row.against is None:
+        return ""
+    word = row.beside or row.verdict
+    named = "ours before" if row.kind == "record" else "compared with"
+    return f"{named} {cell_text(row.against)}" + (f": {word}" if row.beside else f" ± {cell_text(row.margin, 3)}")
+
+
+def _why(row: Row) -> str:
+    """Write the cause, with the defect or choice that rows share."""
+    if row.verdict in GOOD or not row.cause:
+        return ""
+    return f"{CAUSE_WORDS[row.cause]}: {row.defect}" if row.defect else CAUSE_WORDS[row.cause]
+
+
+def _note(row: Row) -> str:
+    """Write the note, after the numbers of the other readings."""
+    others = [f"{own.name or 'as described'}: {own.ours_text}, {own.verdict}" for own in row.readings]
+    return "; ".join([*(others if row.kind == "number" else []), *([row.note] if row.note else [])])
 
 
 def _signed(value: float) -> str:

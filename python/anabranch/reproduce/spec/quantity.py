@@ -1,25 +1,42 @@
-"""A number or claim of a paper: the measured numbers that it needs, and how they are judged."""
+"""A number or claim of a paper: the measured numbers that it needs, and what they are judged by."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, TypeAlias
 
 from anabranch.reproduce.measures.address import Address, Ratio
 from anabranch.reproduce.measures.registry import MEASURES, AnotherRun
+from anabranch.reproduce.verdict import (
+    AGREES,
+    BORNE_OUT,
+    CAUSES,
+    COMPARISONS,
+    GOOD,
+    KEPT,
+    OF_CLAIMS,
+    OF_COMPARISONS,
+    OF_NUMBERS,
+    OF_RECORDS,
+    SHARE,
+    SLIP,
+    WITHIN,
+    Cause,
+    Comparison,
+    best,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from anabranch.reproduce.measures.registry import Window
     from anabranch.reproduce.spec.run import Run
     from anabranch.reproduce.spec.table import Table
 
-Comparison = Literal["<=", ">=", "<", ">", "="]
-COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
-
 CHECK = re.compile(r"([^<>=]+)(<=|>=|<|>|=)(.+)", re.DOTALL)
+
+DIGITS = re.compile(r"-?\d+(?:\.(\d+))?")
 
 
 @dataclass(frozen=True)
@@ -30,10 +47,135 @@ class Check:
     comparison: Comparison
     right: Ratio | float
 
+    @property
+    def ratios(self) -> list[Ratio]:
+        """The measured numbers that it needs."""
+        return [own for own in (self.left, self.right) if isinstance(own, Ratio)]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a number is measured as, under one reading of the paper.
+
+    Attributes
+    ----------
+    reading : str
+        What the paper does not print and the result depends on; empty for what the paper describes.
+    ratio : Ratio
+    times : float
+        A factor on the measured number.
+    expect : str
+        The verdict on record.
+    """
+
+    reading: str
+    ratio: Ratio
+    times: float
+    expect: str
+
+    @property
+    def ratios(self) -> list[Ratio]:
+        """The measured numbers that it needs."""
+        return [self.ratio]
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What decides a claim, under one reading of the paper; all checks must hold.
+
+    Attributes
+    ----------
+    reading : str
+        What the paper does not print and the result depends on; empty for what the paper describes.
+    checks : tuple of Check
+    show : tuple of Ratio
+        Further numbers that the row shows.
+    expect : str
+        The verdict on record.
+    """
+
+    reading: str
+    checks: tuple[Check, ...]
+    show: tuple[Ratio, ...]
+    expect: str
+
+    @property
+    def ratios(self) -> list[Ratio]:
+        """The measured numbers that it needs."""
+        return [*self.show, *(ratio for check in self.checks for ratio in check.ratios)]
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A published number, with the paper's own margin.
+
+    Attributes
+    ----------
+    published : float
+    margin : float
+    margin_why : str
+        The reason for a margin of more than 5 % of the number.
+    right : float or None
+        The right number, where the printed one is a slip of the paper.
+    why : str
+        The slip, explained.
+    """
+
+    published: float
+    margin: float
+    margin_why: str = ""
+    right: float | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A number that ours is compared with, and that no paper prints.
+
+    Attributes
+    ----------
+    number : Ratio or float
+        Given, such as a bound, or measured, such as the optimum.
+    tolerance : float
+    tolerance_why : str
+        The reason for a tolerance of more than 5 % of the number.
+    is_record : bool
+        Whether the number is ours, measured before.
+    expect : str
+        The verdict on record.
+    """
+
+    number: Ratio | float
+    tolerance: float
+    tolerance_why: str
+    is_record: bool
+    expect: str
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What is known of a quantity that does not come out as published.
+
+    Attributes
+    ----------
+    cause : str
+        One of `anabranch.reproduce.verdict.CAUSES`; empty if it comes out.
+    defect : str
+        The name of what is wrong, which quantities share; empty if nothing is, or each is another matter.
+    note : str
+    common : str
+        Why the row need not tell the protocol from its rivals; empty if it must.
+    """
+
+    cause: Cause | str
+    defect: str
+    note: str
+    common: str
+
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of the paper, with the check that decides it.
+    """A claim of the paper; or a statement of ours, if the paper has no such words.
 
     Attributes
     ----------
@@ -41,159 +183,228 @@ class Claim:
         The words of the row.
     published : str or None
         The words of the paper.
-    check : Check
-    show : tuple of Ratio
-        Further numbers that the row shows.
-    borne_out : bool
-        False if the check states what we found instead of the paper's claim.
-    note : str
+    readings : tuple of Decided
+    known : Verdicts
     """
 
     name: str
     published: str | None
-    check: Check
-    show: tuple[Ratio, ...]
-    borne_out: bool
-    note: str
+    readings: tuple[Decided, ...]
+    known: Verdicts
+
+    @property
+    def expect(self) -> str:
+        """The verdict on record: the best of all readings."""
+        return best([own.expect for own in self.readings], OF_CLAIMS if self.published else OF_RECORDS)
 
     @property
     def ratios(self) -> list[Ratio]:
         """The measured numbers that it needs."""
-        return [*self.show, *(own for own in (self.check.left, self.check.right) if isinstance(own, Ratio))]
-
-
-@dataclass(frozen=True)
-class Printed:
-    """Ours is judged by the printed number."""
-
-    published: float
-
-
-@dataclass(frozen=True)
-class Slip:
-    """Ours is judged by the right number, because the printed one is a slip of the paper; `why` explains it."""
-
-    published: float
-    right: float
-    why: str
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """Ours is judged by our number on record, because the paper prints none."""
-
-    recorded: float
-    published: None = None
-
-
-@dataclass(frozen=True)
-class Against:
-    """Ours is judged by another number, given or measured, whether the paper prints one or not."""
-
-    number: Ratio | float
-    published: float | None
+        return [ratio for own in self.readings for ratio in own.ratios]
 
 
 @dataclass(frozen=True)
 class Number:
-    """A measured number, and the number that it is judged by.
+    """A measured number, and the published one.
 
     Attributes
     ----------
     name : str
-    measured : Ratio
-    aim : Printed, Slip, Recorded or Against
-    tolerance : float
-    note : str
-    times : float
-        A factor on the measured number.
+    readings : tuple of Measured
+    aim : Printed or None
+        None if the paper prints none.
+    beside : Beside or None
+        The number that ours is compared with besides, or alone.
+    known : Verdicts
     """
 
     name: str
-    measured: Ratio
-    aim: Printed | Slip | Recorded | Against
-    tolerance: float
-    note: str
-    times: float
+    readings: tuple[Measured, ...]
+    aim: Printed | None
+    beside: Beside | None
+    known: Verdicts
 
     @property
     def published(self) -> float | None:
         """The printed number; None if the paper prints none."""
-        return self.aim.published
+        return None if self.aim is None else self.aim.published
+
+    @property
+    def expect(self) -> str:
+        """The verdict on record: the best of all readings, or that of the comparison if nothing is printed."""
+        if self.aim is None:
+            assert self.beside is not None, "read_quantity gives it one of them"
+            return self.beside.expect
+        return best([own.expect for own in self.readings], OF_NUMBERS)
 
     @property
     def ratios(self) -> list[Ratio]:
         """The measured numbers that it needs."""
-        against = self.aim.number if isinstance(self.aim, Against) else None
-        return [self.measured, against] if isinstance(against, Ratio) else [self.measured]
+        given = self.beside.number if self.beside is not None else None
+        measured = [own.ratio for own in self.readings]
+        return [*measured, given] if isinstance(given, Ratio) else measured
 
 
 PaperQuantity: TypeAlias = Claim | Number
 """A number or claim of the paper, and how ours is judged."""
 
 
-def read_quantity(table: Table, runs: Mapping[str, Run], tolerance: float) -> PaperQuantity:
-    """Read a ``[[quantity]]`` of an experiment with these runs; `tolerance` is its default.
+@dataclass(frozen=True)
+class Defaults:
+    """What holds for all quantities of an item, unless one says otherwise.
+
+    Attributes
+    ----------
+    digits : int
+        Decimals that the paper prints.
+    tolerance : float
+        Of numbers that nobody publishes, relative to them.
+    margin : float
+        The paper's own margin, relative to its numbers; 0 if it names none.
+    """
+
+    digits: int
+    tolerance: float
+    margin: float
+
+
+def read_quantity(table: Table, runs: Mapping[str, Run], defaults: Defaults) -> PaperQuantity:
+    """Read a ``[[quantity]]`` of an experiment with these runs.
 
     Raises
     ------
     ScenarioError
-        A wrong key or value; a run or measure that is not there; a quantity that nothing judges, or two numbers.
+        A wrong key or value; a run or measure that is not there; a quantity that nothing judges, or two numbers; a
+        margin over 5 % without its reason; a bad verdict on record without its cause.
     """
     name = table.text("name")
     table.call_it(name)
-    check, window = table.text("check", ""), table.window_s("window")
-    note, borne_out = table.text("note", ""), table.flag("borne_out", default=True)
-    if not borne_out and (not check or table.number_or_text("published") is None):
-        remedy = "say in words what is `published`, and give a `check` that states what we found instead"
-        raise table.error("borne_out", "only a claim of the paper can be borne out or not", remedy)
+    published = table.number_or_text("published")
+    readings = table.tables("readings")
+    is_claim = any("check" in own.data for own in (table, *readings))
     quantity: PaperQuantity
-    if check:
-        published = _words(table)
-        show = tuple(read_ratio(table, "show", text, runs, window) for text in table.texts("show"))
-        quantity = Claim(name, published, _check(table, check, runs, window), show, borne_out, note)
+    if is_claim:
+        quantity = _claim(table, readings, name, published, runs)
     else:
-        measured, aim = read_ratio(table, "name", name, runs, window), _aim(table, runs, window)
-        own = table.positive("tolerance", tolerance)
-        quantity = Number(name, measured, aim, own, note, table.positive("times", 1.0))
+        quantity = _number(table, readings, name, published, runs, defaults)
+    _refuse_unexplained(table, quantity)
+    for own in readings:
+        own.finish()
     table.finish()
     return quantity
 
 
-def _words(table: Table) -> str | None:
-    """Take the words of a claim, which has no numbers."""
-    published = table.number_or_text("published")
-    numbers = (table.optional_number("recorded"), table.optional_number("right"), table.number_or_text("against"))
-    if isinstance(published, float) or any(number is not None for number in numbers):
+def _claim(
+    table: Table, readings: Sequence[Table], name: str, published: float | str | None, runs: Mapping[str, Run]
+) -> Claim:
+    for key in ("right", "recorded", "against", "margin", "tolerance"):
+        if key in table.data:
+            raise table.error("check", f"a claim is given `{key}` besides", "say in words what is published")
+    if isinstance(published, float):
         raise table.error("check", "a claim is given a number besides", "say in words what is published")
-    return published
+    window = table.window_s("window")
+    verdicts, usual = (OF_RECORDS, KEPT) if published is None else (OF_CLAIMS, BORNE_OUT)
+
+    def decided(own: Table, reading: str) -> Decided:
+        own_window = own.window_s("window") if own is not table else window
+        checks = tuple(_check(own, text, runs, own_window or window) for text in own.text_or_texts("check"))
+        show = tuple(read_ratio(own, "show", text, runs, own_window or window) for text in own.texts("show"))
+        if not checks:
+            raise own.error("check", "it is missing", "write such as `c-slen steps < iewf steps`")
+        return Decided(reading, checks, show, own.choice("expect", verdicts, usual))
+
+    if readings:
+        if "check" in table.data or "show" in table.data:
+            raise table.error("readings", "there is a `check` or `show` besides", "give each reading its own")
+        found = tuple(decided(own, own.text("name")) for own in readings)
+    else:
+        found = (decided(table, table.text("reading", "")),)
+    return Claim(name, published, found, _known(table))
 
 
-def _aim(table: Table, runs: Mapping[str, Run], window_s: Window | None) -> Printed | Slip | Recorded | Against:
-    """Take the number that a number is judged by: exactly one."""
-    published, against = table.number_or_text("published"), _against(table, runs, window_s)
-    right, recorded, why = table.optional_number("right"), table.optional_number("recorded"), table.text("why", "")
+def _number(
+    table: Table,
+    readings: Sequence[Table],
+    name: str,
+    published: float | str | None,
+    runs: Mapping[str, Run],
+    defaults: Defaults,
+) -> Number:
+    window, times = table.window_s("window"), table.positive("times", 1.0)
     if isinstance(published, str):
         raise table.error("published", "it is text, and there is no check", "give the number, or a check that decides")
-    if against is not None:
-        if recorded is not None or right is not None:
-            raise table.error("against", "there is another number to judge ours by", "give one of them")
-        return Against(against, published)
-    if (published is None) != (recorded is None) and (right is None) != (not why):
+    beside = _beside(table, runs, window, defaults)
+    aim = None if published is None else _printed(table, published, defaults)
+    if aim is None and beside is None:
+        remedy = "give the printed number as `published`; or, where none is printed, `recorded` or `against`"
+        raise table.error("published", "nothing judges the number", remedy)
+    if aim is None and readings:
+        raise table.error("readings", "nothing is published that they could be readings of", "leave them out")
+
+    def measured(own: Table, key: str, reading: str) -> Measured:
+        own_window = own.window_s("window") if own is not table else window
+        ratio = read_ratio(own, key, own.text(key), runs, own_window or window)
+        usual = SLIP if aim is not None and aim.right is not None else WITHIN
+        expect = usual if aim is None else own.choice("expect", OF_NUMBERS, usual)
+        return Measured(reading, ratio, own.positive("times", times) if own is not table else times, expect)
+
+    if readings:
+        found = tuple(measured(own, "of", own.text("name")) for own in readings)
+    else:
+        found = (measured(table, "name", table.text("reading", "")),)
+    return Number(name, found, aim, beside, _known(table))
+
+
+def _printed(table: Table, published: float, defaults: Defaults) -> Printed:
+    """Take the published number with the paper's margin."""
+    right, why = table.optional_number("right"), table.text("why", "")
+    if (right is None) != (not why):
         raise table.error("right", "a slip has both `right` and `why`", "give the other too")
-    if recorded is not None and published is None:
-        if right is not None:
-            raise table.error("right", "nothing is published that could be wrong", "give `published` too")
-        return Recorded(recorded)
-    if published is None or recorded is not None:
-        remedy = "give the printed number as `published`; or, where none is printed, ours as `recorded`"
-        raise table.error("published", "there must be exactly one of `published` and `recorded`", remedy)
-    return Printed(published) if right is None else Slip(published, right, why)
+    digits = table.whole("digits", defaults.digits)
+    rounding = 0.5 * 10.0**-digits
+    margin = table.positive("margin", max(rounding, defaults.margin * abs(published)))
+    margin_why = table.text("margin_why", "")
+    if margin > max(SHARE * abs(published), rounding) and not margin_why:
+        raise table.error("margin", f"{margin:g} is over 5 % of {published:g}", "say why in `margin_why`")
+    return Printed(published, margin, margin_why, right, why)
 
 
-def _against(table: Table, runs: Mapping[str, Run], window_s: Window | None) -> Ratio | float | None:
-    given = table.number_or_text("against")
-    return read_ratio(table, "against", given, runs, window_s) if isinstance(given, str) else given
+def _beside(table: Table, runs: Mapping[str, Run], window_s: Window | None, defaults: Defaults) -> Beside | None:
+    """Take the number that ours is compared with."""
+    given, recorded = table.number_or_text("against"), table.optional_number("recorded")
+    if given is None and recorded is None:
+        return None
+    if given is not None and recorded is not None:
+        raise table.error("against", "there is another number to judge ours by", "give one of them")
+    number: Ratio | float
+    if recorded is not None:
+        number = recorded
+    else:
+        assert given is not None, "one of both is there"
+        number = read_ratio(table, "against", given, runs, window_s) if isinstance(given, str) else given
+    usual = defaults.tolerance * abs(number) if isinstance(number, float) else None
+    tolerance = table.positive("tolerance", usual or defaults.tolerance)
+    why = table.text("tolerance_why", "")
+    if isinstance(number, float) and tolerance > SHARE * abs(number) and number and not why:
+        raise table.error("tolerance", f"{tolerance:g} is over 5 % of {number:g}", "say why in `tolerance_why`")
+    is_record = recorded is not None
+    verdicts, good = (OF_RECORDS, KEPT) if is_record else (OF_COMPARISONS, AGREES)
+    key = "expect" if table.data.get("published") is None else "expect_beside"
+    return Beside(number, tolerance, why, is_record, table.choice(key, verdicts, good))
+
+
+def _known(table: Table) -> Verdicts:
+    cause = table.choice("cause", CAUSES) if "cause" in table.data else ""
+    return Verdicts(cause, table.text("defect", ""), table.text("note", ""), table.text("common", ""))
+
+
+def _refuse_unexplained(table: Table, quantity: PaperQuantity) -> None:
+    """Refuse a bad verdict on record without its cause, and a cause without such a verdict."""
+    is_good = quantity.expect in GOOD
+    if is_good and quantity.known.cause:
+        raise table.error("cause", f"the verdict on record is `{quantity.expect}`", "leave it out")
+    if not is_good and not quantity.known.cause:
+        raise table.error("expect", f"it is `{quantity.expect}`, without a cause", f"add cause: {', '.join(CAUSES)}")
 
 
 def _check(table: Table, text: str, runs: Mapping[str, Run], window_s: Window | None) -> Check:

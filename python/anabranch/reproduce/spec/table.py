@@ -63,6 +63,10 @@ class Table:
             raise self.error(key, f"it is {_kind(value)}", 'it must be a list of texts, such as ["a", "b"]')
         return value
 
+    def text_or_texts(self, key: str) -> list[str]:
+        """Take text or a list of texts; empty if there is neither."""
+        return [self.text(key)] if isinstance(self.data.get(key), str) else self.texts(key)
+
     def choice(self, key: str, words: Sequence[Word], default: object = REQUIRED) -> Word:
         """Take one of some words."""
         value = self.text(key, default)
