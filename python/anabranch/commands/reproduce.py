@@ -20,7 +20,7 @@ from anabranch.reproduce.experiment import find_experiments
 from anabranch.reproduce.papers import read_papers
 from anabranch.reproduce.report import reproduce_all, reproduce_to
 from anabranch.reproduce.report.table import RIGHT, cell_text, columns, seeds_note
-from anabranch.reproduce.reproduction import reproduce as run
+from anabranch.reproduce.reproduction import reproduce_with
 from anabranch.reproduce.rows import ReproductionInterrupted, Row, Rows
 from anabranch.reproduce.settings import Settings
 from anabranch.reproduce.summary import summary
@@ -29,7 +29,8 @@ HELP = """Reproduce a published result: compare every printed number and claim w
 
 A number is judged by the published one, with the paper's own margin; a claim is tested as the paper states it. The
 verdict of each row is on record in the experiment. The exit code is 3 if one has changed. The summary counts what comes
-out, under which reading of the paper, and what does not, with the cause.
+out, under which reading of the paper, and what does not, with the cause. --mutate judges each row again with wrong
+numbers and with those of a rival; the exit code is 3 if a row that comes out does not turn.
 
 --set and --seeds run the simulations of all items with other values or seeds than the experiments' own. With --scale
 below 1 large networks are smaller, with fewer random connections over slower links; such numbers are shown but not
@@ -64,6 +65,9 @@ def command(
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Run each simulation with seeds 1 to N, in place of the experiment's own.")
     ] = None,
+    mutate: Annotated[
+        bool, typer.Option("--mutate", help="Also judge each row with wrong numbers, and list rows that do not turn.")
+    ] = False,
     experiments: Annotated[
         Path | None, typer.Option(help="Folder of experiments. Default: ./experiments, or that of the source checkout.")
     ] = None,
@@ -74,7 +78,7 @@ def command(
     if out is not None:
         check_new(out)
         check_place(out)
-    settings = Settings(scale, tuple(sets or ()), seeds)
+    settings = Settings(scale, tuple(sets or ()), seeds, mutate=mutate)
     found, stopped = _run(name, item, out, settings=settings, experiments=experiments)
     if as_json:
         typer.echo(json.dumps([_plain(rows, row) for rows in found for row in rows.with_rest], indent=1))
@@ -85,7 +89,8 @@ def command(
         there = f"; their report is in {out}" if out is not None and out.exists() else ""
         typer.echo(f"anabranch: {stopped}{there}", err=True)
         raise typer.Exit(INTERRUPTED)
-    if not settings.text and any(row.is_changed for rows in found for row in rows):
+    is_other = not settings.text and any(row.is_changed for rows in found for row in rows)
+    if is_other or any(rows.unturned for rows in found):
         raise typer.Exit(OTHERWISE)
 
 
@@ -102,16 +107,7 @@ def _run(
                 found.append(reproduce_to(out, name, item, settings=settings, experiments=experiments, progress=tell))
             else:
                 found.append(
-                    run(
-                        name,
-                        item,
-                        scale=settings.scale,
-                        sets=settings.sets,
-                        seeds=settings.seeds,
-                        experiments=experiments,
-                        progress=tell,
-                        each_item=_forget,
-                    )
+                    reproduce_with(settings, name, item, experiments=experiments, progress=tell, each_item=_forget)
                 )
     except ReproductionInterrupted as stopped:
         later = [] if name is not None else _not_begun([*found, stopped.rows], experiments)

@@ -124,6 +124,12 @@ def read_experiment(folder: str | Path) -> Experiment:
         if run.name in runs:
             raise own.error("name", f"there are two runs `{run.name}`", "give each its own name")
         runs[run.name] = run
+    for run in runs.values():
+        for rival in run.rivals:
+            if rival not in runs or rival == run.name:
+                raise table.error(
+                    "run", f"`{run.name}` has the rival `{rival}`, which is no other run", "mend `rivals`"
+                )
     if not runs:
         raise table.error("run", "there is none", "add a [[run]] with a name and a method")
     is_fluid = all(run.fluid is not None for run in runs.values())

@@ -157,10 +157,8 @@ def _measured(experiment: Experiment, number: Number, own: Measured, outcomes: O
 
 def _verdict(aim: Printed, found: Estimate) -> str:
     wide = bool(aim.margin_why)
-    if aim.right is None:
-        return judge_number(found, aim.published, aim.margin, may_be_wide=wide)
-    verdict = judge_number(found, aim.right, aim.margin, may_be_wide=wide)
-    return SLIP if verdict == WITHIN else verdict
+    verdict = judge_number(found, aim.number, aim.margin, may_be_wide=wide)
+    return SLIP if verdict == WITHIN and aim.right is not None else verdict
 
 
 def _compare(
@@ -195,7 +193,7 @@ def _shown(aim: Printed | None) -> float | str | None:
 
 def _off(aim: Printed | None, ours: Estimate, against: float | None) -> float | None:
     """Give how far ours is from the number that decides."""
-    by = (aim.published if aim.right is None else aim.right) if aim is not None else against
+    by = against if aim is None else aim.number
     return ours.mean - by if by is not None and math.isfinite(ours.mean) else None
 
 

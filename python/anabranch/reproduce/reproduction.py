@@ -12,6 +12,7 @@ from anabranch.reproduce.execute.execute import execute
 from anabranch.reproduce.experiment import Experiment, find_experiments, read_experiment
 from anabranch.reproduce.figures.kind import gather_figure
 from anabranch.reproduce.judge import row_of
+from anabranch.reproduce.mutation import unturned
 from anabranch.reproduce.outcomes.kinds import Simulated
 from anabranch.reproduce.papers import read_papers
 from anabranch.reproduce.repeat import repeat
@@ -40,6 +41,7 @@ def reproduce(
     scale: float = 1.0,
     sets: Sequence[str] = (),
     seeds: int | None = None,
+    mutate: bool = False,
     experiments: str | Path | None = None,
     progress: Progress | None = None,
     each_item: EachItem | None = None,
@@ -59,6 +61,8 @@ def reproduce(
         Values in place of those in all simulated scenarios, such as ``"run.duration=5 s"``.
     seeds : int, optional
         Run each simulation with seeds 1 to this many, in place of the experiments' own.
+    mutate : bool
+        Also judge each row with wrong numbers, and keep those that do not turn in ``unturned``.
     experiments : path, optional
         Folder of experiments; ``./experiments`` or that of the source checkout if not given.
     progress : callable, optional
@@ -79,6 +83,20 @@ def reproduce(
     ReproductionInterrupted
         Ctrl-C; a KeyboardInterrupt with the rows of the tables and figures that are done.
     """
+    settings = Settings(scale, tuple(sets), seeds, mutate=mutate)
+    return reproduce_with(settings, name, item, experiments=experiments, progress=progress, each_item=each_item)
+
+
+def reproduce_with(
+    settings: Settings,
+    name: str,
+    item: str | None = None,
+    *,
+    experiments: str | Path | None = None,
+    progress: Progress | None = None,
+    each_item: EachItem | None = None,
+) -> Rows:
+    """Run the experiments of a paper, as `reproduce` does, with settings that it makes of its arguments."""
     folder = find_experiments(experiments)
     papers = read_papers(folder)
     if name not in papers:
@@ -89,7 +107,8 @@ def reproduce(
     if item is not None and item not in paper.items:
         raise ScenarioError(f"{folder}: there is no `{item}` of {name}; there is {', '.join(paper.items)}")
     rows = Rows(paper=paper)
-    rows.settings = Settings(scale, tuple(sets), seeds)
+    rows.settings = settings
+    rows.unturned = [] if settings.mutate else None
     rows.not_done = list(paper.items) if item is None else [item]
     try:
         wanted = [read_experiment(folder / f"{name}-{own}") for own in rows.not_done]
@@ -159,6 +178,8 @@ def _reproduce(whole: Experiment, rows: Rows, simulations: Simulations, progress
     rows.experiments.append(experiment)
     rows.made += made
     rows.figures += figures
+    if rows.unturned is not None:
+        rows.unturned += unturned(experiment, outcomes, found)
     rows += [row.unjudged for row in found] if is_sized else found
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from anabranch.reproduce.experiment import Experiment
     from anabranch.reproduce.figures.kind import GatheredFigure
+    from anabranch.reproduce.mutation import Unturned
     from anabranch.reproduce.papers import Paper
 
 Kind = Literal["number", "claim", "comparison", "record"]
@@ -164,7 +165,8 @@ class Rows(list[Row]):
     """Rows with their experiments, figures and simulations, and the items that were left out, with the reason.
 
     ``settings`` says what the runs had besides the experiments' own settings, such as smaller networks; ``not_done``
-    has the tables and figures that are not done yet.
+    has the tables and figures that are not done yet; ``unturned`` the rows that a mutation test did not turn, None
+    without such a test.
     """
 
     def __init__(self, rows: Iterable[Row] = (), paper: Paper | None = None) -> None:
@@ -176,6 +178,7 @@ class Rows(list[Row]):
         self.not_done: list[str] = []
         self.figures: list[GatheredFigure] = []
         self.made: list[SimulationCost] = []
+        self.unturned: list[Unturned] | None = None
 
     @property
     def with_rest(self) -> list[Row]:

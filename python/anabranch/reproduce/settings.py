@@ -25,11 +25,14 @@ class Settings:
         Values in place of those in the scenarios, such as ``"run.duration=5 s"``; they come after those of a run.
     seeds : int or None
         The number of seeds that each simulation is run with, 1 to this; None for the experiments' own.
+    mutate : bool
+        Whether each row is also judged with wrong numbers, which must turn it.
     """
 
     scale: float = 1.0
     sets: tuple[str, ...] = ()
     seeds: int | None = None
+    mutate: bool = False
 
     def __post_init__(self) -> None:
         if not 0.0 < self.scale <= 1.0:

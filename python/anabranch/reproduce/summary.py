@@ -51,6 +51,9 @@ def summary(rows: Iterable[Row]) -> str:
         lines.append(f"{_many(others, 'comparison')} and records of ours, which reproduce nothing")
     changed = sum(row.is_changed for row in own)
     lines.append(f"{_many(changed, 'verdict')} other than on record")
+    if isinstance(rows, Rows) and rows.unturned is not None:
+        lines.append(f"Mutation test: {_many(len(rows.unturned), 'row')} that wrong numbers do not turn")
+        lines += [f"  {own.item}: {own.quantity} ({own.mutation})" for own in rows.unturned]
     return "\n".join(lines)
 
 

@@ -15,7 +15,7 @@ from anabranch.reproduce.papers import read_papers
 from anabranch.reproduce.report.html import cell, framed, table
 from anabranch.reproduce.report.paper import counts, counts_html
 from anabranch.reproduce.report.report import reproduce_to
-from anabranch.reproduce.reproduction import reproduce
+from anabranch.reproduce.reproduction import reproduce_with
 from anabranch.reproduce.rows import ReproductionInterrupted, size_text
 from anabranch.reproduce.settings import Settings
 
@@ -78,14 +78,8 @@ def reproduce_all(
         _put_index(place, papers, done, given)
     for paper in papers:
         if place is None:
-            yield reproduce(
-                paper.name,
-                scale=given.scale,
-                sets=given.sets,
-                seeds=given.seeds,
-                experiments=experiments,
-                progress=progress,
-                each_item=lambda *_: None,
+            yield reproduce_with(
+                given, paper.name, experiments=experiments, progress=progress, each_item=lambda *_: None
             )
             continue
         own = place / paper.name

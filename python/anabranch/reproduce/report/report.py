@@ -11,7 +11,7 @@ from anabranch.errors import StorageError
 from anabranch.folder import check_new, check_place, new_folder, not_written, put_file
 from anabranch.reproduce.report.paper import paper_page
 from anabranch.reproduce.report.table import RIGHT, cell_text, columns, seeds_note
-from anabranch.reproduce.reproduction import reproduce
+from anabranch.reproduce.reproduction import reproduce_with
 from anabranch.reproduce.rows import Rows, item_name
 from anabranch.reproduce.settings import Settings
 from anabranch.reproduce.summary import summary
@@ -94,17 +94,8 @@ def reproduce_to(
             told = not_written(place, error, "check the folder and the rights")
             raise StorageError(f"{told}; what was written before is there", error) from error
 
-    own = settings or Settings()
-    return reproduce(
-        name,
-        item,
-        scale=own.scale,
-        sets=own.sets,
-        seeds=own.seeds,
-        experiments=experiments,
-        progress=progress,
-        each_item=put,
-    )
+    given = settings or Settings()
+    return reproduce_with(given, name, item, experiments=experiments, progress=progress, each_item=put)
 
 
 def _write_pages(rows: Rows, folder: Path) -> None:

@@ -127,6 +127,11 @@ class Printed:
     right: float | None = None
     why: str = ""
 
+    @property
+    def number(self) -> float:
+        """The number that ours is judged by: the right one, where the printed one is a slip."""
+        return self.published if self.right is None else self.right
+
 
 @dataclass(frozen=True)
 class Beside:

@@ -88,6 +88,8 @@ class Run:
     weights: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     fluid: FluidPlan | None = None
     """The fluid model, for method fluid, which has no scenario."""
+    rivals: tuple[str, ...] = ()
+    """The runs that take its place in the mutation test, which must turn rows; found by themselves if not given."""
 
     def is_of(self, runs: Runs[object]) -> bool:
         """Tell whether its outcome is of one of these kinds."""
@@ -130,6 +132,7 @@ def read_run(table: Table, folder: Path, scenario: Path | None, traces: Mapping[
         followed=read_followed(table, traces),
         weights=table.lists_of_numbers("weights"),
         fluid=None if own_fluid is None else read_fluid(own_fluid),
+        rivals=tuple(table.texts("rivals")),
     )
     _refuse_seeds(table, run)
     if run.weights and method != "weight-allocation":

@@ -1,0 +1,183 @@
+"""Mutation test of rows: each row that comes out is judged again with numbers that are wrong, and must turn.
+
+Two mutations try each row. *Moved*: a number is taken a tenth larger and smaller, or twice its margin if that is more;
+the bound of a claim is taken ten times as large and as small, or the two sides of a claim change places. *Exchanged*: the outcome of a run is that of a
+rival, a run of the same item that differs in the protocol or the method. A row that stays as it was under all moves, or
+under all rivals, could not have failed. ``common`` in its file says why a row need not tell protocols apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from anabranch.errors import ScenarioError
+from anabranch.reproduce.judge import row_of
+from anabranch.reproduce.measures.address import Ratio
+from anabranch.reproduce.spec.quantity import Claim, Number
+from anabranch.reproduce.verdict import GOOD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from anabranch.reproduce.experiment import Experiment
+    from anabranch.reproduce.measures.address import Address
+    from anabranch.reproduce.measures.evaluate import Outcomes
+    from anabranch.reproduce.rows import Row
+    from anabranch.reproduce.spec.quantity import Check, Decided, PaperQuantity
+    from anabranch.reproduce.spec.run import Run
+
+SHIFT = 0.1
+"""The share by which a number is moved."""
+
+FACTOR = 10.0
+"""The factor by which the bound of a claim is moved."""
+
+TINY = 1e-6
+"""The largest bound that stands for 0."""
+
+
+@dataclass(frozen=True)
+class Unturned:
+    """A row that stays as it is although its numbers are wrong.
+
+    Attributes
+    ----------
+    item, quantity : str
+    mutation : str
+        ``moved`` or ``exchanged``.
+    """
+
+    item: str
+    quantity: str
+    mutation: str
+
+
+def unturned(experiment: Experiment, outcomes: Outcomes, rows: Iterable[Row]) -> list[Unturned]:
+    """Give the good rows of an item that a mutation should have turned, and did not.
+
+    Parameters
+    ----------
+    rows : iterable of Row
+        A row for each quantity of the experiment.
+    """
+    found = []
+    for quantity, row in zip(experiment.quantities, rows, strict=True):
+        if row.verdict not in GOOD:
+            continue
+        alone = _alone(quantity, row)
+        if not any(_turns(experiment, moved, outcomes, row) for moved in _moved(alone)):
+            found.append(Unturned(row.item, row.quantity, "moved"))
+        if not quantity.known.common and not _is_exchangeable(experiment, alone, outcomes, row):
+            found.append(Unturned(row.item, row.quantity, "exchanged"))
+    return found
+
+
+def _alone(quantity: PaperQuantity, row: Row) -> PaperQuantity:
+    """Give a quantity with the reading alone that its verdict hangs on."""
+    if not row.readings:
+        return quantity
+    if isinstance(quantity, Claim):
+        return replace(quantity, readings=tuple(own for own in quantity.readings if own.reading == row.reading))
+    return replace(quantity, readings=tuple(one for one in quantity.readings if one.reading == row.reading))
+
+
+def _turns(experiment: Experiment, mutant: PaperQuantity, outcomes: Outcomes, row: Row) -> bool:
+    return row_of(experiment, mutant, outcomes).verdict != row.verdict
+
+
+def _moved(quantity: PaperQuantity) -> Iterator[PaperQuantity]:
+    if isinstance(quantity, Number):
+        yield from _moved_numbers(quantity)
+        return
+    for at, decided in enumerate(quantity.readings):
+        for number in range(len(decided.checks)):
+            for check in _moved_checks(decided.checks[number]):
+                yield replace(quantity, readings=_with(quantity.readings, at, decided, number, check))
+
+
+def _moved_numbers(number: Number) -> Iterator[Number]:
+    """Give a number with the measured one out of its margin, above and below; or, if it is 0, with another aim."""
+    aim, beside = number.aim, number.beside
+    margin = aim.margin if aim is not None else 0.0 if beside is None else beside.tolerance
+    by = aim.number if aim is not None else 0.0 if beside is None or isinstance(beside.number, Ratio) else beside.number
+    share = max(SHIFT, 2.0 * margin / abs(by)) if by else SHIFT
+    for factor in (1.0 + share, 1.0 - share):
+        if factor > 0.0:
+            own = tuple(replace(reading, times=reading.times * factor) for reading in number.readings)
+            yield replace(number, readings=own)
+    if aim is not None and not by:
+        yield replace(number, aim=replace(aim, published=3.0 * margin, right=None, why=""))
+    elif aim is None and beside is not None and not by and not isinstance(beside.number, Ratio):
+        yield replace(number, beside=replace(beside, number=3.0 * margin))
+
+
+def _with(readings: tuple[Decided, ...], at: int, decided: Decided, number: int, check: Check) -> tuple[Decided, ...]:
+    """Give readings with another check in one of them."""
+    checks = (*decided.checks[:number], check, *decided.checks[number + 1 :])
+    return (*readings[:at], replace(decided, checks=checks), *readings[at + 1 :])
+
+
+def _moved_checks(check: Check) -> Iterator[Check]:
+    if isinstance(check.right, Ratio):
+        if check.comparison != "=":
+            yield replace(check, left=check.right, right=check.left)
+        else:
+            yield replace(check, comparison="<")
+            yield replace(check, comparison=">")
+    elif abs(check.right) > TINY:
+        yield replace(check, right=check.right * FACTOR)
+        yield replace(check, right=check.right / FACTOR)
+    else:
+        # No factor moves 0.
+        yield replace(check, right=1.0)
+        yield replace(check, right=-1.0)
+
+
+def _is_exchangeable(experiment: Experiment, quantity: PaperQuantity, outcomes: Outcomes, row: Row) -> bool:
+    """Tell whether the row turns with some rival in the place of a run, or the paper has the same for the rival."""
+    names = {name for ratio in quantity.ratios for address in ratio.addresses for name in address.runs}
+    for name in names:
+        for rival in rivals(experiment, name):
+            if _has_same_aim(experiment, quantity, name, rival):
+                return True
+            try:
+                turns = _turns(experiment, quantity, {**outcomes, name: outcomes[rival]}, row)
+            except ScenarioError:
+                # The rival has no such connection or measure.
+                continue
+            if turns:
+                return True
+    return False
+
+
+def rivals(experiment: Experiment, name: str) -> list[str]:
+    """Give the rivals of a run: those that it names, those that differ in protocol or method alone, or all others."""
+    own = experiment.runs[name]
+    if own.rivals:
+        return list(own.rivals)
+    others = [other for other in experiment.runs if other != name]
+    alike = [other for other in others if _workload(experiment.runs[other]) == _workload(own)]
+    return alike or others
+
+
+def _workload(run: Run) -> tuple[object, ...]:
+    """Give what a run is of, without the protocol and the method."""
+    sets = tuple(sorted(one for one in run.sets if "protocol" not in one.split("=")[0]))
+    return run.scenario, sets, run.followed, run.capacities_times, type(run.fluid)
+
+
+def _has_same_aim(experiment: Experiment, quantity: PaperQuantity, name: str, rival: str) -> bool:
+    """Tell whether the paper prints the same number for a rival, so that the row cannot tell them apart."""
+    if not isinstance(quantity, Number) or quantity.aim is None:
+        return False
+    wanted = [_renamed(address, name, rival) for address in quantity.readings[0].ratio.addresses]
+    for other in experiment.quantities:
+        if isinstance(other, Number) and other.aim is not None and other.readings[0].ratio.addresses == wanted:
+            aims = [quantity.aim.number, other.aim.number]
+            return abs(aims[0] - aims[1]) <= quantity.aim.margin
+    return False
+
+
+def _renamed(address: Address, name: str, rival: str) -> Address:
+    return replace(address, run=rival) if address.run == name else address
