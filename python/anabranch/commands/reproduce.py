@@ -15,7 +15,7 @@ from rich.text import Text
 from anabranch.commands import INTERRUPTED
 from anabranch.commands.progress import runs_bar
 from anabranch.errors import ScenarioError
-from anabranch.folder import check_new, check_place
+from anabranch.folder import check_new, check_place, put_file
 from anabranch.reproduce.experiment import find_experiments
 from anabranch.reproduce.papers import read_papers
 from anabranch.reproduce.report import reproduce_all, reproduce_to
@@ -68,6 +68,9 @@ def command(
     mutate: Annotated[
         bool, typer.Option("--mutate", help="Also judge each row with wrong numbers, and list rows that do not turn.")
     ] = False,
+    readmes: Annotated[
+        bool, typer.Option("--readmes", help="Write README.md of experiments from README.in, with the numbers found.")
+    ] = False,
     experiments: Annotated[
         Path | None, typer.Option(help="Folder of experiments. Default: ./experiments, or that of the source checkout.")
     ] = None,
@@ -75,6 +78,10 @@ def command(
     """Run `HELP`."""
     if all_papers != (name is None):
         raise ScenarioError("say what to reproduce: name a paper, such as upward-max-min, or give --all instead")
+    if readmes and (sets or seeds is not None or scale != 1.0):
+        raise ScenarioError(
+            "READMEs have the numbers of the experiments' own settings; leave out --set, --seeds, --scale"
+        )
     if out is not None:
         check_new(out)
         check_place(out)
@@ -85,6 +92,10 @@ def command(
     else:
         for rows in found:
             _print(rows, with_paper=name is None)
+    if readmes:
+        for rows in found:
+            for file, text in rows.readmes.items():
+                put_file(text, file)
     if stopped is not None:
         there = f"; their report is in {out}" if out is not None and out.exists() else ""
         typer.echo(f"anabranch: {stopped}{there}", err=True)

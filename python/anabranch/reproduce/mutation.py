@@ -1,9 +1,10 @@
 """Mutation test of rows: each row that comes out is judged again with numbers that are wrong, and must turn.
 
-Two mutations try each row. *Moved*: a number is taken a tenth larger and smaller, or twice its margin if that is more;
-the bound of a claim is taken ten times as large and as small, or the two sides of a claim change places. *Exchanged*: the outcome of a run is that of a
-rival, a run of the same item that differs in the protocol or the method. A row that stays as it was under all moves, or
-under all rivals, could not have failed. ``common`` in its file says why a row need not tell protocols apart.
+Two mutations try each row. *Moved*: a number is taken a tenth larger and smaller, or twice its margin if that is more.
+The bound of a claim is taken ten times as large and as small, or the two sides of a claim change places. *Exchanged*:
+the outcome of a run is that of a rival, a run of the same item that differs in the protocol or the method. A row that
+stays as it was under all moves, or under all rivals, could not have failed. ``common`` in its file says why a row need
+not tell protocols apart.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from anabranch.reproduce.judge import row_of
 from anabranch.reproduce.mutation import unturned
 from anabranch.reproduce.outcomes.kinds import Simulated
 from anabranch.reproduce.papers import read_papers
+from anabranch.reproduce.readme import MADE, readme
 from anabranch.reproduce.repeat import repeat
 from anabranch.reproduce.rows import ReproductionInterrupted, Rows, SimulationCost, item_name
 from anabranch.reproduce.settings import Settings, adjusted
@@ -178,8 +179,11 @@ def _reproduce(whole: Experiment, rows: Rows, simulations: Simulations, progress
     rows.experiments.append(experiment)
     rows.made += made
     rows.figures += figures
+    text = readme(experiment, outcomes, found)
     if rows.unturned is not None:
         rows.unturned += unturned(experiment, outcomes, found)
+    if text is not None:
+        rows.readmes[experiment.folder / MADE] = text
     rows += [row.unjudged for row in found] if is_sized else found
 
 

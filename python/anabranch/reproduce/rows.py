@@ -15,6 +15,7 @@ from anabranch.reproduce.verdict import UNJUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from anabranch.reproduce.experiment import Experiment
     from anabranch.reproduce.figures.kind import GatheredFigure
@@ -166,7 +167,7 @@ class Rows(list[Row]):
 
     ``settings`` says what the runs had besides the experiments' own settings, such as smaller networks; ``not_done``
     has the tables and figures that are not done yet; ``unturned`` the rows that a mutation test did not turn, None
-    without such a test.
+    without such a test; ``readmes`` the READMEs made from results, by their files.
     """
 
     def __init__(self, rows: Iterable[Row] = (), paper: Paper | None = None) -> None:
@@ -179,6 +180,7 @@ class Rows(list[Row]):
         self.figures: list[GatheredFigure] = []
         self.made: list[SimulationCost] = []
         self.unturned: list[Unturned] | None = None
+        self.readmes: dict[Path, str] = {}
 
     @property
     def with_rest(self) -> list[Row]:
