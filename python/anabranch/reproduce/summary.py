@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from anabranch.reproduce.rows import Rows, item_name, size_text
-from anabranch.reproduce.verdict import (
+from anabranch.reproduce.spec.verdict import (
     BORNE_OUT,
     NEAR,
     OFF,
@@ -32,7 +32,7 @@ CAUSE_WORDS = {
     "ours": "a limit of ours",
     "open": "not known why",
 }
-"""Why a number is off or a claim is not borne out, by `anabranch.reproduce.verdict.Cause`."""
+"""Why a number is off or a claim is not borne out, by `anabranch.reproduce.spec.verdict.Cause`."""
 
 
 def summary(rows: Iterable[Row]) -> str:
