@@ -151,7 +151,7 @@ def _quantities(experiment: dict, expected: dict) -> str:
     """Give a row for each number or claim: what is printed, what decides, and the verdict on record."""
     unit = f" Rates are in {experiment['rates_in']}." if "rates_in" in experiment else ""
     rows = [
-        f"Each row is a number or claim of the paper, or a comparison or record of ours, with the verdict on record.{unit}",
+        f"Each row is a number or claim of the paper, or a comparison or record of ours.{unit}",
         "",
         "| number or claim | printed | measured or checked | verdict | note |",
         "|---|---|---|---|---|",
