@@ -331,6 +331,7 @@ fn seconds(time: u64) -> f64 {
 fn push_errors(samples: &mut Samples, [connections, links]: &[Summary; 2]) {
     samples.connection_errors_count.push(connections.count);
     samples.connection_errors_mean.push(connections.mean);
+    samples.connection_errors_magnitude.push(connections.magnitude);
     samples.connection_errors_least.push(connections.least);
     samples.connection_errors_p10.push(connections.p10);
     samples.connection_errors_p50.push(connections.p50);
@@ -338,6 +339,7 @@ fn push_errors(samples: &mut Samples, [connections, links]: &[Summary; 2]) {
     samples.connection_errors_most.push(connections.most);
     samples.link_errors_count.push(links.count);
     samples.link_errors_mean.push(links.mean);
+    samples.link_errors_magnitude.push(links.magnitude);
     samples.link_errors_least.push(links.least);
     samples.link_errors_p10.push(links.p10);
     samples.link_errors_p50.push(links.p50);

@@ -94,8 +94,8 @@ class Result:
         If recorded, a row for each change of a granted rate: ``time_s``, ``connection``, ``subflow``, ``granted_bps``.
     spread : DataFrame or None
         If recorded, two rows for each sample: ``time_s``; ``of``, "connection" or "link"; of the errors of connections
-        that are granted a rate, or of bottlenecks, how many are ``present``, their ``mean``, ``least``,
-        ``p10``, ``p50``, ``p90`` and ``most``.
+        that are granted a rate, or of bottlenecks, how many are ``present``, their ``mean``, the mean of their
+        magnitudes (``magnitude``), ``least``, ``p10``, ``p50``, ``p90`` and ``most``.
     waits : DataFrame or None
         If recorded, a row for each link and subflow that carried data after the warm-up: ``of``, "link" or "subflow";
         ``name``; how many ``packets``; of how long they waited ``mean_s``, ``least_s``, percentiles ``p1_s``, ``p5_s``,

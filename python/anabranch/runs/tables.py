@@ -36,7 +36,7 @@ SUBFLOWS = (
 LINKS = ("link", "source", "target", "capacity_bps", "carried_bytes", "dropped", "most_packets", "utilisation")
 """Columns of the tables; see `Result`."""
 
-SPREAD = ("time_s", "of", "present", "mean", "least", "p10", "p50", "p90", "most")
+SPREAD = ("time_s", "of", "present", "mean", "magnitude", "least", "p10", "p50", "p90", "most")
 """Columns of the spread of errors; see `Result`."""
 
 
