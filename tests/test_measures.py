@@ -13,7 +13,7 @@ from anabranch.errors import ScenarioError
 from anabranch.reproduce.experiment import read_experiment
 from anabranch.reproduce.measures.distributions import DISTRIBUTIONS, PARTS
 from anabranch.reproduce.measures.rates_on_paths import total
-from anabranch.reproduce.measures.registry import MEASURES, AnotherRun, measure
+from anabranch.reproduce.measures.registry import MEASURES, Among, AnotherRun, OtherRuns, measure
 from anabranch.reproduce.outcomes.groups import FLUID, ON_PATHS, SIMULATED, SOLVED
 from anabranch.reproduce.outcomes.kinds import OnPaths
 from anabranch.reproduce.spec.quantity import Number
@@ -134,3 +134,9 @@ def test_measures_that_compare_runs_say_which_runs_they_compare_with() -> None:
     assert others["distance"] is ON_PATHS
     assert MEASURES["passes"].runs is SOLVED
     assert MEASURES["gamma"].runs is FLUID
+
+
+def test_a_measure_over_several_runs_names_them_after_with() -> None:
+    of = OtherRuns(SIMULATED)
+    assert of.names("a-* b-* with second third") == ["second", "third"]
+    assert of.find({"second": 2, "third": 3}, "a-* b-* with second third") == Among(("a-*", "b-*"), (2, 3))

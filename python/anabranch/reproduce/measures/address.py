@@ -35,8 +35,9 @@ class Address:
 
     @property
     def runs(self) -> list[str]:
-        """The names of the runs that the number needs: its own, and the one that this is compared with."""
-        return [self.run, self.subject] if isinstance(self.row.of, AnotherRun) else [self.run]
+        """The names of the runs that the number needs: its own, and those that this is compared with."""
+        of = self.row.of
+        return [self.run, *of.names(self.subject)] if isinstance(of, AnotherRun) else [self.run]
 
     def __str__(self) -> str:
         window = "" if self.window_s is None else f"from {self.window_s[0]:g} to {self.window_s[1]:g} s"

@@ -33,7 +33,7 @@ def measured(outcomes: Mapping[str, Outcome], address: Address, place: Path) -> 
     try:
         subject = []
         if isinstance(row.of, AnotherRun):
-            subject = [outcomes[address.subject]]
+            subject = [row.of.find(outcomes, address.subject)]
         elif row.of is not None:
             subject = [row.of.find(run, address.subject)]
         window = [address.window_s or EVER] if row.windowed else []

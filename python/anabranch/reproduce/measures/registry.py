@@ -17,11 +17,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast, overload
 
 from anabranch.errors import ScenarioError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from anabranch.reproduce.outcomes.groups import Runs
 
 Window = tuple[float, float]
@@ -62,6 +64,51 @@ class AnotherRun(Generic[S_co]):
 
     runs: Runs[S_co]
     words: str = "run"
+
+    def names(self, text: str) -> list[str]:
+        """Give the names of the other runs."""
+        return [text]
+
+    def find(self, outcomes: Mapping[str, Any], text: str) -> Any:
+        """Give the outcome of the other run."""
+        return outcomes[text]
+
+
+@dataclass(frozen=True)
+class Among(Generic[S]):
+    """Things that all of several runs have, such as connections, and the outcomes of the other runs.
+
+    Attributes
+    ----------
+    words : tuple of str
+        The names or patterns of the things.
+    others : tuple
+        The outcomes of the runs after ``with``.
+    """
+
+    words: tuple[str, ...]
+    others: tuple[S, ...]
+
+
+@dataclass(frozen=True)
+class OtherRuns(AnotherRun[S_co]):
+    """Things within a run, and further runs of the experiment that have them too: ``c1 c2 with run-2 run-3``."""
+
+    words: str = "connection or pattern, one or more, then `with` and the names of other runs"
+
+    def names(self, text: str) -> list[str]:
+        """Give the names of the other runs."""
+        return text.partition(" with ")[2].split()
+
+    def find(self, outcomes: Mapping[str, Any], text: str) -> Among[S_co]:
+        """Give the words before ``with``, and the outcomes of the runs after it."""
+        words = text.partition(" with ")[0].split()
+        return Among(tuple(words), tuple(outcomes[name] for name in self.names(text)))
+
+
+def other_runs(runs: Runs[S]) -> AnotherRun[Among[S]]:
+    """Give the subject of a measure over several runs of these kinds."""
+    return cast("AnotherRun[Among[S]]", OtherRuns(runs))
 
 
 @dataclass(frozen=True)

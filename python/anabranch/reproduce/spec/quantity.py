@@ -458,6 +458,9 @@ def _address(table: Table, key: str, text: str, runs: Mapping[str, Run], window_
     if not runs[run].is_of(row.runs):
         remedy = f"`{measure}` is of runs that are {row.runs.which}; see the measures in docs/how-to/reproduce.md"
         raise table.error(key, f"`{text}`: the method of run `{run}` is {runs[run].method}", remedy)
-    if isinstance(row.of, AnotherRun) and (subject not in runs or not runs[subject].is_of(row.of.runs)):
-        raise table.error(key, f"`{text}`: there is no {row.of.runs.one} `{subject}`", "name one of the [[run]] tables")
+    if isinstance(row.of, AnotherRun):
+        for other in row.of.names(subject) or [subject]:
+            if other not in runs or not runs[other].is_of(row.of.runs):
+                remedy = "name one of the [[run]] tables"
+                raise table.error(key, f"`{text}`: there is no {row.of.runs.one} `{other}`", remedy)
     return Address(run, measure, subject.strip(), window_s if row.windowed else None)
