@@ -36,6 +36,10 @@ numbers and with those of a rival; the exit code is 3 if a row that comes out do
 below 1 large networks are smaller, with fewer random connections over slower links; such numbers are shown but not
 judged, since the paper's networks have another size.
 
+--live also runs with real packets, one after the other in real time, the runs that fit a laboratory, as
+`anabranch live` does. A column has the number, that of a simulation of the same network, the verdict, and whether
+packets were on time. No such verdict is on record, since laboratories vary.
+
 --report writes a page to look at (index.html), the same as Markdown and JSON, and the figures. --all reproduces all
 papers, one after the other. The report has each table or figure as soon as it is done. Ctrl-C ends the command: what is
 done is printed, and is in the report; both say what is not. Exit code 130.
@@ -68,6 +72,9 @@ def command(
     mutate: Annotated[
         bool, typer.Option("--mutate", help="Also judge each row with wrong numbers, and list rows that do not turn.")
     ] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Also run with real packets, and judge, what fits a lab. Needs root.")
+    ] = False,
     readmes: Annotated[
         bool, typer.Option("--readmes", help="Write README.md of experiments from README.in, with the numbers found.")
     ] = False,
@@ -85,7 +92,7 @@ def command(
     if out is not None:
         check_new(out)
         check_place(out)
-    settings = Settings(scale, tuple(sets or ()), seeds, mutate=mutate)
+    settings = Settings(scale, tuple(sets or ()), seeds, mutate=mutate, live=live)
     found, stopped = _run(name, item, out, settings=settings, experiments=experiments)
     if as_json:
         typer.echo(json.dumps([_plain(rows, row) for rows in found for row in rows.with_rest], indent=1))

@@ -12,6 +12,7 @@ from anabranch.reproduce.execute.execute import execute
 from anabranch.reproduce.experiment import Experiment, find_experiments, read_experiment
 from anabranch.reproduce.figures.kind import gather_figure
 from anabranch.reproduce.judge import row_of
+from anabranch.reproduce.live import run_live, with_live
 from anabranch.reproduce.mutation import unturned
 from anabranch.reproduce.outcomes.kinds import Simulated
 from anabranch.reproduce.papers import read_papers
@@ -43,6 +44,7 @@ def reproduce(
     sets: Sequence[str] = (),
     seeds: int | None = None,
     mutate: bool = False,
+    live: bool = False,
     experiments: str | Path | None = None,
     progress: Progress | None = None,
     each_item: EachItem | None = None,
@@ -64,6 +66,9 @@ def reproduce(
         Run each simulation with seeds 1 to this many, in place of the experiments' own.
     mutate : bool
         Also judge each row with wrong numbers, and keep those that do not turn in ``unturned``.
+    live : bool
+        Also carry out with real packets the runs that say how, one at a time, in real time. Needs what
+        `anabranch.live` needs.
     experiments : path, optional
         Folder of experiments; ``./experiments`` or that of the source checkout if not given.
     progress : callable, optional
@@ -84,7 +89,7 @@ def reproduce(
     ReproductionInterrupted
         Ctrl-C; a KeyboardInterrupt with the rows of the tables and figures that are done.
     """
-    settings = Settings(scale, tuple(sets), seeds, mutate=mutate)
+    settings = Settings(scale, tuple(sets), seeds, mutate=mutate, live=live)
     return reproduce_with(settings, name, item, experiments=experiments, progress=progress, each_item=each_item)
 
 
@@ -171,6 +176,10 @@ def _reproduce(whole: Experiment, rows: Rows, simulations: Simulations, progress
             made.append(_cost(experiment.item, name, simulated))
             known |= new
     found = [row_of(experiment, quantity, outcomes) for quantity in experiment.quantities]
+    not_live: list[str] = []
+    if rows.settings.live:
+        lived, not_live = run_live(experiment, tell)
+        found = with_live(experiment, found, lived)
     figures = []
     for figure in experiment.figures:
         title = f"{item_name(experiment.item)}: {figure.heading.title or experiment.title}"
@@ -178,6 +187,7 @@ def _reproduce(whole: Experiment, rows: Rows, simulations: Simulations, progress
     # All at once: a signal may come before.
     rows.experiments.append(experiment)
     rows.made += made
+    rows.left_out += not_live
     rows.figures += figures
     text = readme(experiment, outcomes, found)
     if rows.unturned is not None:

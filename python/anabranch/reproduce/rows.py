@@ -57,6 +57,38 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class LiveReading:
+    """A number or claim measured with real packets, under one reading of the paper.
+
+    Attributes
+    ----------
+    name : str
+        The reading, as of `Reading`.
+    ours : float or str
+        The number, or the numbers that the claim compares, from one live run each.
+    simulated : float or str
+        Those of a simulation of the same network and duration with one seed.
+    verdict : str
+        The verdict on the live number; none is on record, since laboratories vary.
+    is_valid : bool
+        Whether the packets of all its live runs were on time.
+    """
+
+    name: str
+    ours: float | str
+    simulated: float | str
+    verdict: str
+    is_valid: bool
+
+    @property
+    def text(self) -> str:
+        """The live number with the simulated one, the verdict and the validity."""
+        valid = "" if self.is_valid else ", NOT VALID: packets were late"
+        name = f"[{self.name}] " if self.name else ""
+        return f"{name}{text_of(self.ours)} (simulated alike: {text_of(self.simulated)}): {self.verdict}{valid}"
+
+
+@dataclass(frozen=True)
 class Row:
     """A published number or claim, and ours; or a number of ours beside one that is not published.
 
@@ -99,6 +131,8 @@ class Row:
     defect : str
         The name of the defect or choice that several rows share.
     note : str
+    live : tuple of LiveReading
+        The same with real packets, under each reading that runs live; empty unless that was asked for.
     """
 
     item: str
@@ -120,6 +154,7 @@ class Row:
     cause: str = ""
     defect: str = ""
     note: str = ""
+    live: tuple[LiveReading, ...] = ()
 
     @property
     def ours_text(self) -> str:
@@ -196,7 +231,7 @@ class Rows(list[Row]):
     @property
     def frame(self) -> pl.DataFrame:
         """The rows as a table of text and numbers."""
-        names = [name for name in Row.__dataclass_fields__ if name != "readings"]
+        names = [name for name in Row.__dataclass_fields__ if name not in ("readings", "live")]
         columns = {name: [getattr(row, name) for row in self] for name in names}
         text = {name: [None if v is None else text_of(v) for v in columns[name]] for name in ("published", "ours")}
         return pl.DataFrame(columns | text, strict=False)

@@ -27,12 +27,15 @@ class Settings:
         The number of seeds that each simulation is run with, 1 to this; None for the experiments' own.
     mutate : bool
         Whether each row is also judged with wrong numbers, which must turn it.
+    live : bool
+        Whether runs that say how are also carried out with real packets.
     """
 
     scale: float = 1.0
     sets: tuple[str, ...] = ()
     seeds: int | None = None
     mutate: bool = False
+    live: bool = False
 
     def __post_init__(self) -> None:
         if not 0.0 < self.scale <= 1.0:

@@ -27,6 +27,7 @@ def columns(rows: Sequence[Row]) -> list[tuple[str, list[object]]]:
         ("quantity", [row.quantity for row in rows]),
         ("published", [row.published for row in rows]),
         ("ours", [row.ours_text for row in rows]),
+        ("live", ["; ".join(own.text for own in row.live) for row in rows]),
         ("difference", [_difference(row) for row in rows]),
         ("margin", [row.margin if row.kind == "number" else None for row in rows]),
         ("verdict", [row.verdict + (" (changed)" if row.is_changed else "") for row in rows]),

@@ -64,6 +64,19 @@ class Margin:
 
 
 @dataclass(frozen=True)
+class LivePlan:
+    """The changes with which a simulated run fits a laboratory of real packets.
+
+    Attributes
+    ----------
+    sets : tuple of str
+        Values in place of those in the scenario, after those of the run: the duration, slower links.
+    """
+
+    sets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Run:
     """One computation: a solve, the paper's pseudo-code, rates given to be checked, simulations, or a fluid model."""
 
@@ -88,6 +101,8 @@ class Run:
     weights: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     fluid: FluidPlan | None = None
     """The fluid model, for method fluid, which has no scenario."""
+    live: LivePlan | None = None
+    """The changes with which it also runs live; None if it does not."""
     rivals: tuple[str, ...] = ()
     """The runs that take its place in the mutation test, which must turn rows; found by themselves if not given."""
 
@@ -132,6 +147,7 @@ def read_run(table: Table, folder: Path, scenario: Path | None, traces: Mapping[
         followed=read_followed(table, traces),
         weights=table.lists_of_numbers("weights"),
         fluid=None if own_fluid is None else read_fluid(own_fluid),
+        live=_live(table, method),
         rivals=tuple(table.texts("rivals")),
     )
     _refuse_seeds(table, run)
@@ -147,6 +163,18 @@ def read_run(table: Table, folder: Path, scenario: Path | None, traces: Mapping[
         raise table.error("capacities_times", f"the method is {method}", "leave it out, and `set` capacities instead")
     table.finish()
     return run
+
+
+def _live(table: Table, method: str) -> LivePlan | None:
+    """Take the changes with which a run fits a laboratory."""
+    own = table.table("live")
+    if own is None:
+        return None
+    if method != "simulate":
+        raise table.error("live", f"the method is {method}", 'leave it out; it is for method = "simulate"')
+    duration_s, sets = own.span_s("duration"), tuple(own.texts("set"))
+    own.finish()
+    return LivePlan(sets if duration_s is None else (*sets, f"run.duration={duration_s:g} s"))
 
 
 def _seeds(table: Table) -> tuple[tuple[int, ...], Margin | None]:
