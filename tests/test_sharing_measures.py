@@ -94,6 +94,12 @@ def test_shares_and_scores_follow_from_the_capacities(tmp_path: Path) -> None:
     assert closer == 2.0
 
 
+def test_the_shortfall_is_in_per_cent_of_the_other_run(tmp_path: Path) -> None:
+    # 3 and 2 Mbit/s are 5 of the 8 that run a delivers.
+    (found,) = rows_of(tmp_path, "b shortfall a")
+    assert found == pytest.approx(37.5, abs=0.5)
+
+
 def test_one_path_is_one_group_and_needs_no_friendliness(tmp_path: Path) -> None:
     assert rows_of(tmp_path, "a path-groups multi", "a friendliness-factor multi") == [1.0, 1.0]
 

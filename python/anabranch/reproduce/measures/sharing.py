@@ -10,7 +10,7 @@ from anabranch.errors import ScenarioError
 from anabranch.model.paths import groups
 from anabranch.reproduce.measures.lookup import CONNECTION, CONNECTIONS, connections_of, paths_of
 from anabranch.reproduce.measures.means import average_rate, mean_rate
-from anabranch.reproduce.measures.registry import Subject, UnmeasuredError, measure, other_runs
+from anabranch.reproduce.measures.registry import AnotherRun, Subject, UnmeasuredError, measure, other_runs
 from anabranch.reproduce.measures.transfers import lost, transfer_rate
 from anabranch.reproduce.measures.windows import mean_rtt
 from anabranch.reproduce.outcomes.groups import SIMULATED
@@ -59,6 +59,13 @@ def share_distance(run: Simulated, aimed: Aimed) -> float:
 def transfer_share(run: Simulated, connections: Sequence[Named]) -> float:
     """Give the rate of the connections by the sum of all, each from its start until its amount has arrived."""
     return transfer_rate(run, list(connections)) / transfer_rate(run, connections_of(run, "*"))
+
+
+@measure("shortfall", of=AnotherRun(SIMULATED), unit="%", runs=SIMULATED, windowed=True)
+def shortfall(run: Simulated, other: Simulated, window_s: Window) -> float:
+    """Give by how many per cent all connections of the run deliver less than all of the other run."""
+    own, most = (mean_rate(one, list(range(len(one.paths))), window_s) for one in (run, other))
+    return 100.0 * (1.0 - own / most)
 
 
 @measure("friendliness-factor", of=CONNECTION, unit="", runs=SIMULATED, windowed=True)
