@@ -74,6 +74,7 @@ impl PyLiveOutcome {
         put(&table, "bytes", all.iter().map(|l| l.sent))?;
         put(&table, "dropped", all.iter().map(|l| l.dropped))?;
         put(&table, "most_packets", all.iter().map(|l| l.most_packets))?;
+        put(&table, "most_wait_s", all.iter().map(|l| l.most_wait as f64 / 1e12))?;
         put(&table, "warm_bytes", all.iter().map(|l| l.sent_warm))?;
         put(&table, "control_packets", all.iter().map(|_| f64::NAN))?;
         Ok(table)

@@ -95,6 +95,7 @@ impl PyOutcome {
         put(&table, "bytes", all.iter().map(|l| l.totals.sent))?;
         put(&table, "dropped", all.iter().map(|l| l.totals.dropped))?;
         put(&table, "most_packets", all.iter().map(|l| l.totals.most_packets))?;
+        put(&table, "most_wait_s", all.iter().map(|l| l.totals.longest_wait as f64 / 1e12))?;
         put(&table, "warm_bytes", all.iter().map(|l| l.sent_warm))?;
         put(&table, "control_packets", all.iter().map(|l| l.control_packets))?;
         Ok(table)

@@ -76,7 +76,8 @@ class Result:
     links : DataFrame
         A row for each link: ``link``, ``source``, ``target``, ``capacity_bps``; ``carried_bytes``;
         packets ``dropped`` or lost on the way; ``most_packets`` that waited at a time, the one in transmission
-        included; ``utilisation``, the mean after the warm-up; ``control_packets`` and ``control_bytes`` that entered
+        included; ``most_wait_s``, the longest time in seconds that the link needed to send all of them;
+        ``utilisation``, the mean after the warm-up; ``control_packets`` and ``control_bytes`` that entered
         it: those of sources, sinks and links, and the frames of repaired hops. ``carried_bytes`` has the latter too if
         control is in band.
     series : Series
