@@ -17,7 +17,7 @@ use anabranch_links::faults::{Arrivals, Fates};
 use anabranch_plan::{CAPACITIES, ControlPlane, Plan};
 use anabranch_proto::control::PacketOrder;
 use anabranch_proto::endpoint::Frame;
-use anabranch_proto::{LinkControl, LinkControls, LinkOrders, LinkView, QueueView};
+use anabranch_proto::{Header, LinkControl, LinkControls, LinkOrders, LinkView, QueueView};
 
 use super::World;
 use super::clock::Kind;
@@ -111,6 +111,11 @@ impl ControlLinks {
     /// The counts of a subflow's control packets; all 0 outside of the shard of its source.
     pub fn count(&self, subflow: usize) -> ControlCount {
         self.counts[subflow]
+    }
+
+    /// Counts a control packet that is back at the source of a subflow.
+    pub(super) fn count_reply(&mut self, subflow: u32, header: &Header) {
+        self.counts[subflow as usize].on_reply(header);
     }
 
     /// The number of control packets that entered a link from here.
