@@ -140,6 +140,18 @@ fn a_rule_stands_with_its_seed() {
 }
 
 #[test]
+fn shares_and_headroom_are_kept_and_not_invented() {
+    let text = "[network]\ngenerate.ring.nodes = 5\n\
+        [defaults.link]\nshares = { slbn = 0.5 }\n[demands]\nrule = \"hot-spots:1 Gbit/s\"\n\
+        [defaults.connection]\nprotocol = { slbn = { headroom = 0.03 } }\n";
+    let (first, whole, second) = both_plans(text, None, None);
+    assert_same(&first, &second);
+    assert!(whole.contains("slbn = 0.5") && whole.contains("headroom = 0.03"), "{whole}");
+    let (_, plain, _) = both_plans(PAIR, None, None);
+    assert!(!plain.contains("shares") && !plain.contains("headroom"), "{plain}");
+}
+
+#[test]
 fn filters_stand_with_their_seed() {
     let (first, whole, second) =
         both_plans(&format!("{PAIR}[filters]\nones = \"growing\"\n[run]\nseed = 9\n"), None, None);
