@@ -65,6 +65,9 @@ impl PyLiveOutcome {
         put(&table, "mean_delay_s", all.iter().map(|s| mean(s.count.delays, s.count.packets)))?;
         put(&table, "most_delay_s", all.iter().map(|s| s.count.most_delay as f64 / 1e12))?;
         put(&table, "control_packets", all.iter().map(|_| f64::NAN))?;
+        for name in ["bottleneck_sets", "bottlenecks", "most_bottlenecks"] {
+            put(&table, name, all.iter().map(|_| 0_u64))?;
+        }
         Ok(table)
     }
 

@@ -86,6 +86,9 @@ impl PyOutcome {
         put(&table, "mean_delay_s", all.iter().map(|s| s.mean_delay_s))?;
         put(&table, "most_delay_s", all.iter().map(|s| s.most_delay_s))?;
         put(&table, "control_packets", all.iter().map(|s| s.control.sent))?;
+        put(&table, "bottleneck_sets", all.iter().map(|s| s.control.sets))?;
+        put(&table, "bottlenecks", all.iter().map(|s| s.control.bottlenecks))?;
+        put(&table, "most_bottlenecks", all.iter().map(|s| s.control.most_bottlenecks))?;
         Ok(table)
     }
 
