@@ -48,6 +48,12 @@ def queue_growth(run: Simulated, window_s: Window) -> float:
     return second / first
 
 
+@measure("longest-wait", unit="ms", runs=SIMULATED)
+def longest_wait(run: Simulated) -> float:
+    """Give the longest time that any link needed to send its queue, in milliseconds: each by its own capacity."""
+    return 1e3 * float(run.simulation.result.links["most_wait_s"].to_numpy().max())
+
+
 @measure("queue-alone", unit="packets", runs=SIMULATED)
 def queue_alone(run: Simulated) -> float:
     """Give the most packets that waited at one time at any link while a single connection was there, from samples."""
