@@ -34,7 +34,17 @@ SUBFLOWS = (
     *("marked", "strays", "mean_rate_bps", "granted_bps", "mean_delay_s", "most_delay_s"),
 )
 LINKS = (
-    *("link", "source", "target", "capacity_bps", "carried_bytes", "dropped", "most_packets", "most_wait_s", "utilisation"),
+    *(
+        "link",
+        "source",
+        "target",
+        "capacity_bps",
+        "carried_bytes",
+        "dropped",
+        "most_packets",
+        "most_wait_s",
+        "utilisation",
+    ),
     *("control_packets", "control_bytes"),
 )
 """Columns of the tables; see `Result`."""
