@@ -1,0 +1,138 @@
+"""Measures of saturation, where one can tell what they must be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from anabranch.reproduce.execute.execute import execute
+from anabranch.reproduce.execute.simulate import simulate
+from anabranch.reproduce.measures.saturation import (
+    close_rounds,
+    empty_subflows,
+    granted_overload,
+    last_overload,
+    raised,
+    raised_by_shifting,
+)
+from anabranch.reproduce.outcomes.kinds import Simulated, Solved, simulated
+from anabranch.reproduce.spec.run import Run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EVER = (0.0, float("inf"))
+
+JOIN = """
+[run]
+duration = "1 s"
+sample = "10 ms"
+data = false
+record = ["connections", "grants", "fairness"]
+
+[[link]]
+name = "l"
+source = "a"
+target = "b"
+capacity = "8 Mbit/s"
+delay = "5 ms"
+
+[[connection]]
+name = "first"
+source = "a"
+target = "b"
+
+[[connection]]
+name = "second"
+source = "a"
+target = "b"
+start = "0.5 s"
+"""
+
+
+def join(folder: Path) -> Simulated:
+    file = folder / "scenario.toml"
+    file.write_text(JOIN)
+    return simulated(simulate(file, [], None), 1e6, 1e-3)
+
+
+def given(folder: Path, *rates: float) -> Solved:
+    """Rates of a and b over l1 of 2, and of c and d over l1 and l2 and over l2 of 4; c and d are one connection."""
+    file = folder / "given.toml"
+    links = [("l1", "s", "m", 2), ("l2", "m", "t", 4), ("l3", "s", "m2", 9), ("l4", "m2", "m", 9)]
+    text = "".join(
+        f'[[link]]\nname = "{name}"\nsource = "{source}"\ntarget = "{target}"\ncapacity = "{capacity} Mbit/s"\n'
+        for name, source, target, capacity in links
+    )
+    text += '[[connection]]\nname = "a"\nsource = "s"\ntarget = "m"\npaths = [["s", "m"]]\n'
+    text += '[[connection]]\nname = "c"\nsource = "s"\ntarget = "t"\npaths = [["s", "m", "t"], ["s", "m2", "m", "t"]]\n'
+    file.write_text(text)
+    run = Run("own", "given", file, None, None, 1e-3, 1, "", tuple(rates))
+    (found,) = execute(run, 1e6, {})
+    assert isinstance(found, Solved)
+    return found
+
+
+def test_a_join_grants_too_much_until_the_others_know(tmp_path: Path) -> None:
+    # The second gets half at 0.51 s, when its first probe is back. The first still has all, until its next probe.
+    run = join(tmp_path)
+    assert granted_overload(run, EVER) == pytest.approx(0.5)
+    assert granted_overload(run, (0.0, 0.4)) == pytest.approx(0.0)
+    assert 0.51 <= last_overload(run, EVER) <= 0.53
+    assert last_overload(run, (0.0, 0.4)) == 0.0
+
+
+def test_rates_are_close_to_fair_within_rounds(tmp_path: Path) -> None:
+    # A round trip is 10 ms.
+    assert 1.0 <= close_rounds(join(tmp_path)) <= 3.0
+
+
+def test_what_a_connection_could_have_more_without_the_greater(tmp_path: Path) -> None:
+    # l1 has 1 + 1 of 2, l2 has 1 + 3 of 4. Without c, a could have 1 less... nothing of c is removed for c itself.
+    run = given(tmp_path, 1.0, 1.0, 3.0)
+    # c (4) is greater than a (1): without it, a could have 1 more. c fills l2, and could have no more.
+    assert raised(run) == pytest.approx(1.0)
+    fair = given(tmp_path, 2.0, 0.0, 4.0)
+    assert raised(fair) == pytest.approx(0.0)
+    assert raised_by_shifting(fair) == pytest.approx(0.0)
+    assert empty_subflows(fair) == 1.0
+
+
+def test_shifting_raises_what_no_subflow_can(tmp_path: Path) -> None:
+    # Scenario: one connection over x, y and over both; both are full, so no subflow can grow. Without its path over
+    # both it has 2 instead of 1.5.
+    file = tmp_path / "shift.toml"
+    file.write_text(
+        """
+[[link]]
+name = "x"
+source = "s"
+target = "m"
+capacity = "1 Mbit/s"
+[[link]]
+name = "y"
+source = "m"
+target = "t"
+capacity = "1 Mbit/s"
+[[link]]
+name = "around"
+source = "m"
+target = "t"
+capacity = "9 Mbit/s"
+[[link]]
+name = "before"
+source = "s"
+target = "m"
+capacity = "9 Mbit/s"
+[[connection]]
+name = "c"
+source = "s"
+target = "t"
+links = [["x", "y"], ["x", "around"], ["before", "y"]]
+"""
+    )
+    (run,) = execute(Run("own", "given", file, None, None, 1e-3, 1, "", (0.5, 0.5, 0.5)), 1e6, {})
+    assert isinstance(run, Solved)
+    assert raised(run) == pytest.approx(0.0)
+    assert raised_by_shifting(run) == pytest.approx(2.0 / 1.5 - 1.0)
