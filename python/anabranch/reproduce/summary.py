@@ -48,7 +48,12 @@ def summary(rows: Iterable[Row]) -> str:
     if claims:
         lines.append(_counted("claim", claims, (BORNE_OUT, OPEN, REFUTED)))
     if others:
-        lines.append(f"{_many(others, 'comparison')} and records of ours, which reproduce nothing")
+        words = (
+            "comparison or record of ours, which reproduces"
+            if others == 1
+            else "comparisons and records of ours, which reproduce"
+        )
+        lines.append(f"{others} {words} nothing")
     changed = sum(row.is_changed for row in own)
     lines.append(f"{_many(changed, 'verdict')} other than on record")
     if isinstance(rows, Rows) and rows.unturned is not None:
