@@ -47,14 +47,14 @@ target = "b"
 name = "second"
 source = "a"
 target = "b"
-start = "0.5 s"
+start = "0.503 s"
 """
 
 
-def join(folder: Path) -> Simulated:
+def join(folder: Path, protocol: str = "d-slen") -> Simulated:
     file = folder / "scenario.toml"
     file.write_text(JOIN)
-    return simulated(simulate(file, [], None), 1e6, 1e-3)
+    return simulated(simulate(file, [f"defaults.connection.protocol={protocol}"], None), 1e6, 1e-3)
 
 
 def given(folder: Path, *rates: float) -> Solved:
@@ -74,13 +74,15 @@ def given(folder: Path, *rates: float) -> Solved:
     return found
 
 
-def test_a_join_grants_too_much_until_the_others_know(tmp_path: Path) -> None:
-    # The second gets half at 0.51 s, when its first probe is back. The first still has all, until its next probe.
-    run = join(tmp_path)
-    assert granted_overload(run, EVER) == pytest.approx(0.5)
-    assert granted_overload(run, (0.0, 0.4)) == pytest.approx(0.0)
-    assert 0.51 <= last_overload(run, EVER) <= 0.53
-    assert last_overload(run, (0.0, 0.4)) == 0.0
+def test_rates_of_a_first_price_are_more_than_a_link_has(tmp_path: Path) -> None:
+    # d-SLEN grants all and no more; a second join learns half before the first's next probe is back. A price of 0.05
+    # gives 20 Mbit/s on 8 Mbit/s, so 1.5 over 1; and both are over 1.01 for some time.
+    run = join(tmp_path, "d-slen")
+    assert granted_overload(run, EVER) == pytest.approx(0.0)
+    assert last_overload(run, EVER) == 0.0
+    high = join(tmp_path, "vo-le-tran")
+    assert granted_overload(high, (0.0, 0.5)) == pytest.approx(1.5)
+    assert 0.0 < last_overload(high, (0.0, 0.5)) <= 0.5
 
 
 def test_rates_are_close_to_fair_within_rounds(tmp_path: Path) -> None:
