@@ -16,6 +16,12 @@ from anabranch.reproduce.measures.saturation import (
     raised,
     raised_by_shifting,
 )
+from anabranch.reproduce.measures.steadiness import (
+    control_until_settled,
+    mean_off_fair,
+    most_connection_turns,
+    restless,
+)
 from anabranch.reproduce.outcomes.kinds import Simulated, Solved, simulated
 from anabranch.reproduce.spec.run import Run
 
@@ -138,3 +144,12 @@ links = [["x", "y"], ["x", "around"], ["before", "y"]]
     assert isinstance(run, Solved)
     assert raised(run) == pytest.approx(0.0)
     assert raised_by_shifting(run) == pytest.approx(2.0 / 1.5 - 1.0)
+
+
+def test_steadiness_counts_all_connections(tmp_path: Path) -> None:
+    # Both have a step or two and then stand still; a source sends a probe every 10 ms from its start on.
+    run = join(tmp_path)
+    assert most_connection_turns(run, EVER) == 0.0
+    assert restless(run) == 0.0
+    assert mean_off_fair(run) <= 0.02
+    assert 140.0 * 0.01 <= control_until_settled(run) <= 160.0 * 0.04
