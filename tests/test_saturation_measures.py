@@ -20,6 +20,8 @@ from anabranch.reproduce.measures.steadiness import (
     control_until_settled,
     mean_off_fair,
     most_connection_turns,
+    most_connection_turns_between,
+    most_turns_between,
     restless,
 )
 from anabranch.reproduce.outcomes.kinds import Simulated, Solved, simulated
@@ -150,6 +152,7 @@ def test_steadiness_counts_all_connections(tmp_path: Path) -> None:
     # Both have a step or two and then stand still; a source sends a probe every 10 ms from its start on.
     run = join(tmp_path)
     assert most_connection_turns(run, EVER) == 0.0
+    assert most_connection_turns_between(run) == most_turns_between(run) == 0.0
     assert restless(run) == 0.0
     assert mean_off_fair(run) <= 0.02
     assert 140.0 * 0.01 <= control_until_settled(run) <= 160.0 * 0.04

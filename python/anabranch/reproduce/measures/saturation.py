@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from anabranch.reproduce.measures.registry import UnmeasuredError, measure
+from anabranch.reproduce.measures.rates_on_paths import check_alike
+from anabranch.reproduce.measures.registry import AnotherRun, UnmeasuredError, measure
 from anabranch.reproduce.outcomes.groups import ON_PATHS, SIMULATED
 
 if TYPE_CHECKING:
@@ -57,28 +58,13 @@ def last_overload(run: Simulated, window_s: Window) -> float:
 
 def _overloads(run: Simulated, window_s: Window) -> list[tuple[Floats, Floats]]:
     """Give for each limited link the times of a window at which its granted load changes, and load over capacity."""
-    simulation = run.simulation
-    rates = simulation.result.rates(subflows=True)
-    number = {name: at for at, name in enumerate(simulation.result.subflows["subflow"])}
-    change = pl.col("granted_bps") - pl.col("granted_bps").shift(1, fill_value=0.0).over("name")
-    changes = rates.sort("time_s", maintain_order=True).with_columns(change.alias("change"))
-    links = np.split(run.paths.path_links, run.paths.path_offsets[1:-1])
-    crossed = pl.DataFrame({"name": list(number), "link": [own.tolist() for own in links]}).explode("link")
-    rows = changes.join(crossed, on="name", how="inner", maintain_order="left")
     capacity = run.paths.demands.network.core.capacity_bps
     found = []
-    for (link,), own in rows.group_by("link", maintain_order=True):
-        if not math.isfinite(capacity[int(str(link))]):
-            continue
-        load = own["change"].to_numpy().cumsum()
-        time = own["time_s"].to_numpy()
-        # Rates that change at the same time change together.
-        is_last = np.append(time[1:] > time[:-1], True)
-        time, load = time[is_last], load[is_last]
-        first = max(int(np.searchsorted(time, window_s[0], side="right")) - 1, 0)
-        end = int(np.searchsorted(time, window_s[1]))
+    for link, load in run.simulation.granted_loads:
+        first = max(int(np.searchsorted(load.time_s, window_s[0], side="right")) - 1, 0)
+        end = int(np.searchsorted(load.time_s, window_s[1]))
         if end > first:
-            found.append((time[first:end], load[first:end] / capacity[int(str(link))] - 1.0))
+            found.append((load.time_s[first:end], load.value[first:end] / capacity[link] - 1.0))
     return found
 
 
@@ -88,7 +74,7 @@ def close_rounds(run: Simulated) -> float:
 
     The round trip is twice the sum of the delays of links.
     """
-    times = run.simulation.result.settling(CLOSE, of="fair", hold_s=0.0).filter(pl.col("joined") > 0)
+    times = run.simulation.settling(CLOSE, "fair", 0.0).filter(pl.col("joined") > 0)
     settling = times.filter(pl.col("until_s") == pl.col("until_s").max())["settling_s"][0]
     delay = np.add.reduceat(run.paths.demands.network.core.delay_s[run.paths.path_links], run.paths.path_offsets[:-1])
     return math.inf if settling is None else settling / (2.0 * float(delay.max()))
@@ -148,3 +134,12 @@ def _alone(run: OnPaths) -> list[tuple[float, Floats, list[NDArray[np.uint32]]]]
         left = np.maximum(problem.capacity - load, 0.0)
         found.append((rate, left, [links[path] for path in np.flatnonzero(owner == connection)]))
     return found
+
+
+@measure("busier", of=AnotherRun(ON_PATHS), unit="links", runs=ON_PATHS)
+def busier(run: OnPaths, other: OnPaths) -> float:
+    """Give the number of links that carry more than in the other run, by more than 1 % of their capacity."""
+    check_alike(run, other)
+    capacity = run.problem.capacity
+    more = run.certificate().loads - other.certificate().loads
+    return float((more > 0.01 * capacity).sum())

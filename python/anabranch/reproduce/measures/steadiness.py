@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from anabranch.reproduce.measures.lookup import ConnectionOrSubflow, Named
 from anabranch.reproduce.measures.registry import measure
 from anabranch.reproduce.measures.settling import join_settling
-from anabranch.reproduce.measures.turns import off_fair, steady, turns
+from anabranch.reproduce.measures.turns import TOLERANCE, off_fair, steady, turns
 from anabranch.reproduce.outcomes.groups import SIMULATED
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from anabranch.reproduce.measures.registry import Window
     from anabranch.reproduce.outcomes.kinds import Simulated
 
@@ -26,6 +29,38 @@ STILL_S = 0.5
 def most_connection_turns(run: Simulated, window_s: Window) -> float:
     """Give the turns of the connection that turns most, by the sum of its subflows."""
     return max(turns(run, ConnectionOrSubflow(name, None), window_s) for name in run.simulation.connections)
+
+
+@measure("most-connection-turns-between", unit="turns", runs=SIMULATED)
+def most_connection_turns_between(run: Simulated) -> float:
+    """Give the most turns of a connection between two instants at which connections come or go."""
+    return _most_between(run, list(run.simulation.connections.items()))
+
+
+@measure("most-turns-between", unit="turns", runs=SIMULATED)
+def most_turns_between(run: Simulated) -> float:
+    """Give the most turns of a subflow between two instants at which connections come or go."""
+    owner = dict(run.simulation.result.subflows.select("subflow", "connection").iter_rows())
+    return _most_between(run, [(name, run.simulation.connections[own]) for name, own in owner.items()])
+
+
+def _most_between(run: Simulated, subjects: Sequence[tuple[str, Mapping[str, Any]]]) -> float:
+    """Give the most turns of one of some connections or subflows, whose stay is that of a connection."""
+    simulation = run.simulation
+    rows = simulation.connections.values()
+    instants = sorted({float(row[key]) for row in rows for key in ("start_s", "end_s")})
+    most = 0
+    for start, end in pairwise(instants):
+        for name, row in subjects:
+            if row["start_s"] > start or row["end_s"] < end:
+                continue
+            whole = simulation.rates[row["connection"]]
+            own = simulation.rates[name] if name in simulation.rates else simulation.subflow_rates[name]
+            first = own.time_s[own.time_s > start]
+            # The first rate that is granted is no move.
+            begin = float(first[0]) if start == row["start_s"] and len(first) else start
+            most = max(most, len(own.within(begin, end).turns(TOLERANCE * whole.before(end))))
+    return float(most)
 
 
 @measure("restless", unit="connections", runs=SIMULATED)
