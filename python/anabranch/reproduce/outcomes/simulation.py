@@ -44,6 +44,7 @@ class Simulation:
         self.capacity_changes = plan.core.capacity_changes
         frame = result.connections.with_columns(pl.col("stopped_s").fill_null(result.meta["reached_s"]).alias("end_s"))
         self.connections = {row["connection"]: row for row in frame.rows(named=True)}
+        self._settling: dict[tuple[float, str, float], pl.DataFrame] = {}
 
     @property
     def protocol(self) -> str:
@@ -87,6 +88,13 @@ class Simulation:
         core = self.paths.demands.network.core
         return granted_excess(grants, self.paths, core.capacity_bps, self.capacity_changes)
 
+    def settling(self, tolerance: float, of: str, hold_s: float) -> pl.DataFrame:
+        """Give the times that rates took to settle, as `anabranch.runs.result.Result.settling` does, computed once."""
+        key = tolerance, of, hold_s
+        if key not in self._settling:
+            self._settling[key] = self.result.settling(tolerance, of=of, hold_s=hold_s)
+        return self._settling[key]
+
     def subflows_of(self, connection: str) -> list[StepFunction]:
         """Give the rate granted to each subflow of a connection over time."""
         names = self.result.subflows.filter(pl.col("connection") == connection)["subflow"]
@@ -119,6 +127,28 @@ class Simulation:
         lacking = [column for column in columns_of(kind) if column.name not in rows]
         rows = rows.with_columns(pl.lit(None, column.dtype).alias(column.name) for column in lacking)
         return rows.rename({THINGS[kind]: "name"}) if kind in THINGS else rows
+
+    @cached_property
+    def granted_loads(self) -> list[tuple[int, StepFunction]]:
+        """The sum of the rates granted over each link of limited capacity, over time, in bit/s."""
+        names = self.result.subflows["subflow"].to_list()
+        change = pl.col("granted_bps") - pl.col("granted_bps").shift(1, fill_value=0.0).over("name")
+        changes = (
+            self.result.rates(subflows=True).sort("time_s", maintain_order=True).with_columns(change.alias("change"))
+        )
+        links = np.split(self.paths.path_links, self.paths.path_offsets[1:-1])
+        crossed = pl.DataFrame({"name": names, "link": [own.tolist() for own in links]}).explode("link")
+        rows = changes.join(crossed, on="name", how="inner", maintain_order="left")
+        capacity = self.paths.demands.network.core.capacity_bps
+        found = []
+        for (number,), own in rows.group_by("link", maintain_order=True):
+            link = int(str(number))
+            if np.isfinite(capacity[link]):
+                time, load = own["time_s"].to_numpy(), own["change"].to_numpy().cumsum()
+                # Rates that change at the same time change together.
+                is_last = np.append(time[1:] > time[:-1], [True])
+                found.append((link, StepFunction(time[is_last], load[is_last])))
+        return found
 
 
 def _by_name(rates: pl.DataFrame, names: Iterable[str]) -> dict[str, StepFunction]:
