@@ -280,3 +280,6 @@ fn presence(course: &Course, fetch: &Fetch, source: usize) -> Vec<Presence> {
     }
     all
 }
+
+#[cfg(test)]
+mod tests;
