@@ -12,13 +12,12 @@ use anabranch_core::{ConnectionId, NodeId, Time};
 use anabranch_plan::{Fetch, Plan};
 use tokio::task::JoinSet;
 
-use super::connection::{Course, STREAMS, SessionEnds, all_of, said};
+use super::connection::{Course, STREAMS, SessionEnds, Status, all_of, said};
 use super::group;
 use super::supply::Supply;
 use super::unsupported::changes;
 use crate::control::RemoteSubflow;
 use crate::fetch::coupling::{OPENING, PERIOD, others, subflows};
-use crate::session::Session;
 
 /// The most data of a packet, in bytes.
 const MOST_DATA: usize = 1500;
@@ -133,16 +132,7 @@ impl Reception {
         self.supply.begin(source);
         for _ in 0..STREAMS {
             streams.spawn(send(ends.clone(), self.supply.clone(), source));
-        }
-        for _ in 0..STREAMS {
-            let mut stream = ends.far.connection().accept_uni().await.map_err(said)?;
-            let (course, supply) = (course.clone(), self.supply.clone());
-            streams.spawn(async move {
-                while let Some(chunk) = stream.read_chunk(MOST_DATA).await.map_err(said)? {
-                    supply.arrive(source, chunk.len() as u64, &course.status.data);
-                }
-                Ok(())
-            });
+            streams.spawn(receive(ends.clone(), self.supply.clone(), source, course.status.clone()));
         }
         tokio::select! {
             failed = all_of(streams) => failed,
@@ -248,14 +238,27 @@ impl Reception {
 /// Sends data of a source over a stream.
 async fn send(ends: Arc<SessionEnds>, supply: Arc<Supply>, source: usize) -> Result<(), String> {
     static ZEROS: [u8; MOST_DATA] = [0; MOST_DATA];
-    let near: &Session = &ends.near;
-    let mut stream = near.connection().open_uni().await.map_err(said)?;
+    let mut stream = ends.near.connection().open_uni().await.map_err(said)?;
     loop {
         let bytes = supply.take(source).await;
         // Little is buffered, so that a source takes no more than it can send soon.
-        near.fit_send_window_closely();
+        ends.near.fit_send_window_closely();
         stream.write_all(&ZEROS[..bytes]).await.map_err(said)?;
     }
+}
+
+/// Receives data of a source over a stream.
+async fn receive(
+    ends: Arc<SessionEnds>,
+    supply: Arc<Supply>,
+    source: usize,
+    status: Arc<Status>,
+) -> Result<(), String> {
+    let mut stream = ends.far.connection().accept_uni().await.map_err(said)?;
+    while let Some(chunk) = stream.read_chunk(MOST_DATA).await.map_err(said)? {
+        supply.arrive(source, chunk.len() as u64, &status.data);
+    }
+    Ok(())
 }
 
 /// The times at which a source sends: while its node answers, and one of its paths is usable.

@@ -66,13 +66,14 @@ impl TokenBucket {
         let mut state = self.state.lock().await;
         loop {
             let rate = f64::from_bits(self.rate.load(Ordering::Relaxed));
-            let packets = (rate * TICK.as_secs_f64()).min(self.most) / self.packet;
+            let in_tick = rate * TICK.as_secs_f64();
+            let packets = in_tick.min(self.most) / self.packet;
             let usual = packets.floor().max(1.0) * self.packet;
             let wanted = usual.min(state.left as f64);
             let now = Instant::now();
             let come = rate * (now - state.at).as_secs_f64();
             // Data that a source could have sent before are not sent later in addition.
-            state.level = if rate.is_finite() { (state.level + come).min(2.0 * usual) } else { usual };
+            state.level = if rate.is_finite() { (state.level + come).min(2.0 * usual.max(in_tick)) } else { usual };
             state.at = now;
             if state.level >= wanted {
                 state.level -= wanted;
@@ -101,6 +102,19 @@ mod tests {
         assert_eq!((tokens.take().await, tokens.take().await, tokens.take().await), (1000, 500, 0));
         tokens.take_back(700).await;
         assert_eq!((tokens.take().await, tokens.take().await), (700, 0));
+    }
+
+    #[tokio::test]
+    async fn many_small_grants_come_to_the_demand_though_timers_are_coarse() {
+        // 80 Mbit/s are 10,000 packets of 1,000 bytes a second: 2,000 take 0.2 s. Two in a millisecond would take 1 s.
+        let tokens = TokenBucket::new(None, 1000, 1000);
+        tokens.set(Rate(8e7));
+        let start = Instant::now();
+        for _ in 0..2000 {
+            assert_eq!(tokens.take().await, 1000);
+        }
+        let took = start.elapsed().as_secs_f64();
+        assert!((0.15..0.7).contains(&took), "{took}");
     }
 
     #[tokio::test]
