@@ -181,8 +181,9 @@ class Result:
         Returns
         -------
         DataFrame
-            ``time_s``, ``present`` (how many have an error), ``mean``, ``least``, ``most``, and for each percentile a
-            column such as ``p10``. A row for each sample at which some have.
+            ``time_s``, ``present`` (how many have an error), ``mean``, ``magnitude`` (the mean of the magnitudes),
+            ``least``, ``most``, and for each percentile a column such as ``p10``. A row for each sample at which some
+            have.
 
         Raises
         ------
