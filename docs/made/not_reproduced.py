@@ -1,6 +1,5 @@
 """The page of what could not be reproduced, made from the verdicts on record of all experiments."""
 
-import tomllib
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -17,7 +16,7 @@ This page is for the authors of the papers and for people who build on them. It 
 does not meet and every sentence that ours does not bear out. Each has a cause and a command that shows it. The page is
 made from the experiments' files, which the tests hold to what the program finds.
 
-A difference need not be a mistake of the paper. Papers leave things out on which results depend: the length of queues, the
+A difference need not be a mistake of the paper. Papers leave out what results depend on: the length of queues, the
 delay of links, which of two algorithms ran. We then try the readings that seem plausible, and say what each gives. Some
 rivals are reconstructions, because their publications were not available to us. We would be glad of corrections: a
 missing number or a line of code may turn a row.
@@ -120,10 +119,13 @@ def _entry(name: str, failing: Failing) -> str:
     quantity = failing.quantity
     published = quantity.published
     said = f"“{published}”" if isinstance(quantity, Claim) else f"Published: {published:g}."
-    note = f" {_sentence(quantity.known.note)}" if quantity.known.note else ""
+    words = [said, _verdicts(quantity)]
+    if quantity.known.note:
+        words.append(_sentence(quantity.known.note))
     where = f"[{item_name(failing.item)}](experiments/{name}/{failing.item}.md)"
+    text = " ".join(map(_plain, words))
     command = f"`anabranch reproduce {name} {failing.item}`"
-    return f"- **{_plain(quantity.name)}** ({where}). {_plain(said)} {_plain(_verdicts(quantity))}{_plain(note)}\n  {command}\n"
+    return f"- **{_plain(quantity.name)}** ({where}). {text}\n  {command}\n"
 
 
 def _verdicts(quantity: PaperQuantity) -> str:
