@@ -20,6 +20,7 @@ sys.path.insert(0, str(HERE))
 from made import contents, experiments, protocols  # noqa: E402
 from made.command_line import command_line_page  # noqa: E402
 from made.measures import measures_page  # noqa: E402
+from made.not_reproduced import not_reproduced_page  # noqa: E402
 from made.references import linked, references_page  # noqa: E402
 from made.samples import samples_page  # noqa: E402
 
@@ -60,6 +61,7 @@ def made_pages() -> dict[str, str]:
         "measures.md": measures_page(),
         "contents.md": contents.contents_page(),
         "references.md": references_page(),
+        "not-reproduced.md": not_reproduced_page(),
         "samples.md": samples_page(),
         **protocols.pages_of(protocols.PROTOCOLS),
         **protocols.pages_of(protocols.DISCIPLINES),

@@ -40,7 +40,9 @@ def spread_percentiles(spread: pl.DataFrame, percentiles: Sequence[float], of: s
     _check_bearer(of)
     wanted = (f"p{p:g}" for p in percentiles)
     rows = spread.filter((pl.col("of") == of) & (pl.col("present") > 0))
-    return rows.select("time_s", "present", "mean", "least", *wanted, "most")
+    # Folders of version 0.1.0 have no magnitudes.
+    magnitude = [name for name in ("magnitude",) if name in rows.columns]
+    return rows.select("time_s", "present", "mean", *magnitude, "least", *wanted, "most")
 
 
 def error_percentiles(series: Series, percentiles: Sequence[float], of: str) -> pl.DataFrame:
@@ -58,8 +60,8 @@ def error_percentiles(series: Series, percentiles: Sequence[float], of: str) -> 
     error = pl.col("error")
     shares = (error.quantile(p / 100.0, "linear").alias(f"p{p:g}") for p in percentiles)
     found = rows.group_by("time_s").agg(
-        *(error.count().alias("present"), error.mean().alias("mean"), error.min().alias("least")),
-        *(*shares, error.max().alias("most")),
+        *(error.count().alias("present"), error.mean().alias("mean"), error.abs().mean().alias("magnitude")),
+        *(error.min().alias("least"), *shares, error.max().alias("most")),
     )
     return found.filter(pl.col("present") > 0).sort("time_s")
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+import warnings
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from anabranch import _core
-from anabranch.errors import ScenarioError
+from anabranch.errors import ConvergenceWarning, ScenarioError
 from anabranch.model.problem import Problem, problem_of
 from anabranch.reproduce.execute.pseudo_code import run_pseudo_code
 from anabranch.reproduce.execute.weight_steps import first_weights, weight_steps
@@ -55,17 +56,20 @@ def solve_run(run: Run, unit_bps: float, *, timed: bool) -> Solved:
     if run.method == "pseudo-code":
         return _by_pseudo_code(run, problem, paths, stop_change)
     method = next(own for own in SOLVERS if own == run.method)
-    answer = solve(
-        problem,
-        fairness="max-min" if method == "lp" else "upward-max-min",
-        method=method,
-        # Where the papers start.
-        start="equal" if method in takers_of("start") else None,
-        tolerance=run.tolerance,
-        max_passes=run.passes,
-        stop_change=stop_change,
-        unit=unit,
-    )
+    with warnings.catch_warnings():
+        # An experiment may end a solver early on purpose; the measure `converged` says whether it did.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        answer = solve(
+            problem,
+            fairness="max-min" if method == "lp" else "upward-max-min",
+            method=method,
+            # Where the papers start.
+            start="equal" if method in takers_of("start") else None,
+            tolerance=run.tolerance,
+            max_passes=run.passes,
+            stop_change=stop_change,
+            unit=unit,
+        )
     steps = _steps(problem, unit, answer.passes) if run.method == "iewf" else None
     trace = _trace(run, problem, unit, answer.passes) if timed else None
     solved = answer.path_rates
