@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 
 def _number_of(run: Followed, text: str) -> float:
-    if text not in run.numbers:
-        raise ScenarioError(f"there is no number `{text}`; name one of {', '.join(run.numbers) or 'none'}")
-    return run.numbers[text]
+    # A rival in the place of the run may be of another kind.
+    numbers = getattr(run, "numbers", {})
+    if text not in numbers:
+        raise ScenarioError(f"there is no number `{text}`; name one of {', '.join(numbers) or 'none'}")
+    return float(numbers[text])
 
 
 @measure("found", of=Subject("number of the model", _number_of), unit="", runs=FLUID)
