@@ -9,6 +9,7 @@ from anabranch.figures.distributions import draw_distributions
 from anabranch.figures.eigenvalues import draw_eigenvalues
 from anabranch.figures.errors import draw_errors
 from anabranch.figures.fluid import draw_fluid
+from anabranch.figures.frontier import draw_frontier
 from anabranch.figures.loads import draw_loads
 from anabranch.figures.network import draw_network
 from anabranch.figures.over_seeds import draw_marks, draw_repeated
@@ -28,6 +29,7 @@ __all__ = [
     "draw_errors",
     "draw_estimates",
     "draw_fluid",
+    "draw_frontier",
     "draw_loads",
     "draw_longest_queue",
     "draw_marks",

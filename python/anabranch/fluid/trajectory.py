@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
     from anabranch.fluid.control import Control
 
-RELATIVE, ABSOLUTE = 1e-8, 1e-10
-"""To what each value is followed; rates as logarithms."""
+RELATIVE = 1e-8
+"""The usual relative tolerance to which each value is followed; rates as logarithms."""
+
+ABSOLUTE = 1e-2
+"""The absolute tolerance, by the relative one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +42,7 @@ class Trajectory:
     prices: NDArray[np.float64]
 
 
-def integrate(control: Control, start: State, times: ArrayLike) -> Trajectory:
+def integrate(control: Control, start: State, times: ArrayLike, *, tolerance: float = RELATIVE) -> Trajectory:
     """Follow loops under control as a differential equation.
 
     Parameters
@@ -48,6 +51,8 @@ def integrate(control: Control, start: State, times: ArrayLike) -> Trajectory:
         At the first of the times; all rates over 0.
     times : array_like of float, shape (times,)
         Increasing; in the unit that step sizes are by.
+    tolerance : float
+        The relative tolerance of each step.
 
     Raises
     ------
@@ -81,7 +86,7 @@ def integrate(control: Control, start: State, times: ArrayLike) -> Trajectory:
             own = bounded(prices)
             return price_slope(State(control.jumped(own, everyone), own))
 
-        found = follow(slope, start.prices, time)
+        found = follow(slope, start.prices, time, tolerance)
         prices = bounded(found)
         return Trajectory(time, control.jumped(prices, everyone), prices)
 
@@ -89,7 +94,7 @@ def integrate(control: Control, start: State, times: ArrayLike) -> Trajectory:
         state = State(np.exp(both[:loops]), bounded(both[loops:]))
         return np.concatenate([control.change(state).rates / state.rates, price_slope(state)])
 
-    found = follow(change, np.concatenate([np.log(start.rates), start.prices]), time)
+    found = follow(change, np.concatenate([np.log(start.rates), start.prices]), time, tolerance)
     return Trajectory(time, np.exp(found[:, :loops]), bounded(found[:, loops:]))
 
 
@@ -105,6 +110,7 @@ def follow(
     slope: Callable[[float, NDArray[np.float64]], NDArray[np.float64]],
     start: NDArray[np.float64],
     time: NDArray[np.float64],
+    tolerance: float = RELATIVE,
 ) -> NDArray[np.float64]:
     """Give the values at each of the times, shape (times, values).
 
@@ -118,7 +124,15 @@ def follow(
 
     # What nothing depends on, such as the logarithm of a rate that fades away, is varied ever more.
     with np.errstate(over="ignore"):
-        found = solve_ivp(slope, (time[0], time[-1]), start, method="BDF", t_eval=time, rtol=RELATIVE, atol=ABSOLUTE)
+        found = solve_ivp(
+            slope,
+            (time[0], time[-1]),
+            start,
+            method="BDF",
+            t_eval=time,
+            rtol=tolerance,
+            atol=ABSOLUTE * tolerance,
+        )
     if not found.success:
         raise SolverError(f"the integrator stopped at {found.t[-1] if len(found.t) else time[0]:g}: {found.message}")
     return np.asarray(found.y.T)

@@ -10,8 +10,9 @@ import numpy as np
 from anabranch import fluid
 from anabranch.errors import ScenarioError
 from anabranch.fluid.phases import with_factor
+from anabranch.reproduce.execute.statement import try_statement
 from anabranch.reproduce.outcomes.kinds import Followed
-from anabranch.reproduce.spec.fluid import ChainPlan, SweepPlan, TreePlan
+from anabranch.reproduce.spec.fluid import ChainPlan, StatementPlan, SweepPlan, TreePlan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,6 +41,8 @@ def follow_fluid(name: str, plan: FluidPlan) -> Followed:
             return _tree(plan)
         if isinstance(plan, SweepPlan):
             return _sweep(plan)
+        if isinstance(plan, StatementPlan):
+            return try_statement(plan)
         rows = fluid.windows(plan.starts, plan.steps)
     except ValueError as error:
         raise ScenarioError(f"run `{name}`: {error}") from error

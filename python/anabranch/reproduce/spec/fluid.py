@@ -35,6 +35,12 @@
     fluid = { model = "accel-brake", ... }  windows over round trips
         starts = [198.0, 2.0]
         steps = [400]
+
+    fluid = { model = "statement", ... }    a theorem or formula, tried on many cases as
+                                            `anabranch.reproduce.execute.statement` says
+        of = "global-stability"             or aggregation, per-flow-chains, row-of-links, growth, utility
+        cases = 12                          the number of random cases, 10 if left out
+        seed = 1
 """
 
 from __future__ import annotations
@@ -46,7 +52,8 @@ if TYPE_CHECKING:
     from anabranch.reproduce.spec.table import Table
 
 SenderName = Literal["logistic", "deflated", "jump", "log-utility", "log-jump"]
-Model = Literal["chain", "tree", "tree-sweep", "accel-brake"]
+Model = Literal["chain", "tree", "tree-sweep", "accel-brake", "statement"]
+StatementName = Literal["global-stability", "aggregation", "per-flow-chains", "row-of-links", "growth", "utility"]
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,16 @@ class AccelBrakePlan:
     steps: int
 
 
-FluidPlan: TypeAlias = ChainPlan | TreePlan | SweepPlan | AccelBrakePlan
+@dataclass(frozen=True)
+class StatementPlan:
+    """A theorem or formula that is tried on many random cases."""
+
+    of: StatementName
+    cases: int
+    seed: int
+
+
+FluidPlan: TypeAlias = ChainPlan | TreePlan | SweepPlan | AccelBrakePlan | StatementPlan
 
 
 def read_fluid(table: Table) -> FluidPlan:
@@ -123,6 +139,9 @@ def read_fluid(table: Table) -> FluidPlan:
             plan = TreePlan(breadth, depth, gamma, times, table.positive("until", 100.0))
         else:
             plan = SweepPlan(breadth, depth, gamma, _ends(table))
+    elif model == "statement":
+        of: StatementName = table.choice("of", get_args(StatementName))
+        plan = StatementPlan(of, table.whole("cases", 10, least=1), table.whole("seed", 1))
     else:
         plan = AccelBrakePlan(tuple(table.numbers("starts")), sum(_whole(table, "steps")))
     table.finish()

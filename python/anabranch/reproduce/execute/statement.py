@@ -1,0 +1,184 @@
+"""Theorems and formulas of [teymoori2023], each tried on many random cases.
+
+Each case gives one number, and the numbers of all cases are the series of the run. What the numbers are:
+
+```text
+global-stability   distance from the equilibrium at the end, from a random start         theorem 8.1
+aggregation        distance from the max-min fair rates, in a random aggregation tree    theorem 8.3
+per-flow-chains    distance from the proportionally fair rates, over random links        theorem 8.4
+row-of-links       distance of the long flow's rate from the product of the others       definition 1
+growth             distance of the growth equation, followed, from its closed form       eq. 1-3
+utility            distance of the utility's slope from the rate's growth by itself      eq. 12-14
+```
+
+A distance is the greatest relative difference of the rates in the case.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anabranch import fluid
+from anabranch.model.problem import Problem
+from anabranch.reproduce.outcomes.kinds import Followed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.random import Generator
+    from numpy.typing import NDArray
+
+    from anabranch.reproduce.spec.fluid import StatementName, StatementPlan
+
+    Case = Callable[[int, Generator], Mapping[str, float]]
+
+NEAR = 1e-3
+"""The distance up to which a case counts as holding."""
+
+LONG = 3000.0
+"""The time for which equations are followed, in the unit that step sizes are by."""
+
+TOPOLOGIES: tuple[Callable[[], fluid.Loops], ...] = (
+    lambda: fluid.chain(5, 2),
+    lambda: fluid.tree(2, 3),
+    lambda: fluid.one_link(5),
+)
+BASES = ((10.0, 5.0), (10.0, 3.0), (math.e, math.e))
+STEPS = ((0.3, 0.3), (0.05, 1.0))
+"""Step sizes of rates and of prices."""
+
+
+def try_statement(plan: StatementPlan) -> Followed:
+    """Try a statement on random cases.
+
+    The numbers of the run are ``cases``, ``holding`` (the cases whose distance is at most a thousandth), ``farthest``
+    (the greatest distance), and what else the statement gives, at its greatest.
+    """
+    random = np.random.default_rng(plan.seed)
+    found = [CASES[plan.of](number, random) for number in range(plan.cases)]
+    series = {name: np.array([own[name] for own in found]) for name in found[0]}
+    far = series["distance"]
+    numbers = {name: float(values.max()) for name, values in series.items() if name != "distance"}
+    numbers |= {"cases": float(len(far)), "holding": float((far <= NEAR).sum()), "farthest": float(far.max())}
+    return Followed(np.arange(len(far), dtype=np.float64), series, numbers=numbers)
+
+
+def _global_stability(number: int, random: Generator) -> Mapping[str, float]:
+    """Follow the primal-dual algorithm from a random start; cases go through topologies, bases and step sizes."""
+    loops = TOPOLOGIES[number % len(TOPOLOGIES)]()
+    phi = BASES[number // len(TOPOLOGIES) % len(BASES)]
+    gamma, beta = STEPS[number // (len(TOPOLOGIES) * len(BASES)) % len(STEPS)]
+    control = fluid.Control(loops, fluid.Deflated(gamma, *phi), fluid.Price(beta))
+    rates = 10.0 ** random.uniform(-3.0, 0.5, len(loops.onward))
+    start = control.start(rates, random.uniform(0.0, 0.95, len(loops.capacity)))
+    end = fluid.integrate(control, start, np.array([0.0, LONG]), tolerance=1e-5)
+    rest = fluid.equilibrium(control)
+    return {"distance": _distance(end.rates[-1], rest.rates), "first": _distance(start.rates, rest.rates)}
+
+
+def _aggregation(_number: int, random: Generator) -> Mapping[str, float]:
+    """Compare sources of a random tree, with the theorem's weights and with equal ones, with max-min fair rates."""
+    onward, links, ends = [-1], [[0]], {-1: 0}
+    for loop in range(1, int(random.integers(4, 12))):
+        into = int(random.integers(-1, loop))
+        onward.append(into)
+        links.append([ends.setdefault(into, len(ends))])
+    capacity = [float(random.uniform(1.0, 100.0)), *[math.inf] * (len(ends) - 1)]
+    equal = fluid.Loops(links, onward, capacity)
+    weighted = fluid.Loops(links, onward, capacity, fluid.aggregated_weights(equal))
+    sources = ~np.isin(np.arange(len(onward)), onward)
+    best = _fair_rates(fluid.problem_behind(weighted), "max-min")
+    far = []
+    for loops in (weighted, equal):
+        control = fluid.Control(loops, fluid.Deflated(0.3), fluid.Price(0.3))
+        far.append(_distance(fluid.equilibrium(control).rates[sources], best))
+    return {"distance": far[0], "unweighted": far[1]}
+
+
+def _per_flow_chains(_number: int, random: Generator) -> Mapping[str, float]:
+    """Compare the theorem's rule over random links in a row with proportionally fair rates, and with max-min ones."""
+    links = int(random.integers(2, 5))
+    spans = [(0, links), *((link, link + 1) for link in range(links))]
+    spans += [tuple(sorted(random.choice(links + 1, 2, replace=False).tolist())) for _ in range(2)]
+    paths = [list(range(*span)) for span in spans]
+    offsets = np.cumsum([0, *map(len, paths)])
+    capacity = random.uniform(1.0, 10.0, links)
+    problem = Problem(capacity, offsets, [link for path in paths for link in path], list(range(len(paths))))
+    found = fluid.proportional_chains(problem, np.array([0.0, LONG]), marked=0.2).rates[-1]
+    best, other = _fair_rates(problem, "proportional"), _fair_rates(problem, "max-min")
+    return {"distance": _distance(found, best), "from-max-min": _distance(found, other)}
+
+
+def _row_of_links(number: int, random: Generator) -> Mapping[str, float]:
+    """Compare the long flow with the product of the short ones, and try equation 24 on a thousand feasible rates."""
+    links = 2 + number % 4
+    control = fluid.Control(fluid.row_of_links(links), fluid.Logistic(0.3), fluid.Price(0.3))
+    end = fluid.integrate(control, control.start(random.uniform(0.05, 1.0, links + 1), 0.1), np.array([0.0, LONG]))
+    best = end.rates[-1]
+    long = random.uniform(0.0, 1.0, 1000)
+    gains = []
+    for own in long:
+        others = random.uniform(0.0, 1.0, links) * (1.0 - own)
+        gains.append(fluid.logarithmic_gain(best, np.append(own, others)))
+    proportional = 1.0 / (links + 1)
+    return {
+        "distance": abs(best[0] / float(np.prod(best[1:])) - 1.0),
+        "gain": max(gains),
+        "from-proportional": abs(best[0] / proportional - 1.0),
+    }
+
+
+def _growth(_number: int, random: Generator) -> Mapping[str, float]:
+    """Follow equation 1 by the method of Runge and Kutta, and compare it with the closed form of equation 3."""
+    capacity, gamma = float(random.uniform(0.5, 500.0)), float(random.uniform(0.05, 3.0))
+    first = capacity * float(10.0 ** random.uniform(-3.0, 0.5))
+    end = 20.0 / gamma
+    times, step = np.linspace(0.0, end, 4001, retstep=True)
+    values = [first]
+    for _ in times[1:]:
+        values.append(_runge_kutta(lambda n: fluid.growth(n, gamma, capacity), values[-1], float(step)))
+    exact = fluid.population_at(times, first, gamma, capacity)
+    return {"distance": _distance(np.array(values), exact), "from-capacity": abs(values[-1] / capacity - 1.0)}
+
+
+def _runge_kutta(slope: Callable[[float], NDArray[np.float64]], now: float, step: float) -> float:
+    a = float(slope(now))
+    b = float(slope(now + 0.5 * step * a))
+    c = float(slope(now + 0.5 * step * b))
+    d = float(slope(now + step * c))
+    return now + step / 6.0 * (a + 2.0 * b + 2.0 * c + d)
+
+
+def _utility(_number: int, random: Generator) -> Mapping[str, float]:
+    """Compare the slope of equation 12, by differences, with the growth by itself of equation 14, and see it fall."""
+    carrying, phi = float(random.uniform(0.5, 500.0)), float(random.uniform(1.5, 20.0))
+    rates = carrying * random.uniform(0.01, 0.99, 20)
+    by = 1e-5 * carrying
+    above, at, below = (fluid.utility(rates + d, carrying, phi) for d in (by, 0.0, -by))
+    slope, bend = (above - below) / (2.0 * by), (above - 2.0 * at + below) / by**2
+    growing = -np.log(rates / carrying) / math.log(phi)
+    return {"distance": _distance(slope, growing), "bend": float(bend.max())}
+
+
+def _fair_rates(problem: Problem, fairness: str) -> NDArray[np.float64]:
+    from anabranch import solve
+
+    return np.asarray(solve(problem, fairness=fairness).connection_rates)
+
+
+def _distance(found: NDArray[np.float64], exact: NDArray[np.float64]) -> float:
+    return float(np.abs(found / exact - 1.0).max())
+
+
+CASES: dict[StatementName, Case] = {
+    "global-stability": _global_stability,
+    "aggregation": _aggregation,
+    "per-flow-chains": _per_flow_chains,
+    "row-of-links": _row_of_links,
+    "growth": _growth,
+    "utility": _utility,
+}
+"""How one case of each statement is tried: by the number of the case and random numbers."""
