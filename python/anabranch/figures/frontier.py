@@ -52,9 +52,7 @@ def draw_frontier(
         for name in names:
             own = points.filter(name=name)
             look = looks[name]
-            (handles[name],) = axes.plot(
-                own["x"], own["y"], linestyle="none", markersize=6.0, zorder=3, **look.style
-            )
+            (handles[name],) = axes.plot(own["x"], own["y"], linestyle="none", markersize=6.0, zorder=3, **look.style)
             for label, x, y in own.select("label", "x", "y").iter_rows():
                 axes.annotate(
                     label,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from anabranch.errors import ScenarioError
 from anabranch.reproduce.judge import row_of
 from anabranch.reproduce.measures.address import Ratio
+from anabranch.reproduce.measures.registry import AnotherRun
 from anabranch.reproduce.spec.quantity import Claim, Number
 from anabranch.reproduce.spec.verdict import GOOD
 
@@ -140,6 +141,8 @@ def _is_exchangeable(experiment: Experiment, quantity: PaperQuantity, outcomes: 
     names = {name for ratio in quantity.ratios for address in ratio.addresses for name in address.runs}
     for name in names:
         for rival in rivals(experiment, name):
+            if not _fits(experiment, quantity, name, rival):
+                continue
             if _has_same_aim(experiment, quantity, name, rival):
                 return True
             try:
@@ -150,6 +153,18 @@ def _is_exchangeable(experiment: Experiment, quantity: PaperQuantity, outcomes: 
             if turns:
                 return True
     return False
+
+
+def _fits(experiment: Experiment, quantity: PaperQuantity, name: str, rival: str) -> bool:
+    """Tell whether a rival has all that is measured of a run."""
+    addresses = [address for ratio in quantity.ratios for address in ratio.addresses if name in address.runs]
+    for address in addresses:
+        of = address.row.of
+        kinds = [address.row.runs] if address.run == name else []
+        kinds += [of.runs] if isinstance(of, AnotherRun) and address.subject == name else []
+        if not all(experiment.runs[rival].is_of(kind) for kind in kinds):
+            return False
+    return True
 
 
 def rivals(experiment: Experiment, name: str) -> list[str]:

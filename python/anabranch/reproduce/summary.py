@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from anabranch.reproduce.rows import Rows, item_name, size_text
 from anabranch.reproduce.spec.verdict import (
     BORNE_OUT,
+    GOOD,
     NEAR,
     OFF,
     OPEN,
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from anabranch.reproduce.rows import Row
+
+LEAST_TRIED, MOST_READINGS = 3, 8
+"""The least number of rows for which a reading is counted by itself, and the most readings that are."""
 
 CAUSE_WORDS = {
     "paper": "the paper's own defect",
@@ -47,13 +51,11 @@ def summary(rows: Iterable[Row]) -> str:
         lines.append(_counted("published number", numbers, (WITHIN, NEAR, SLIP, OPEN, OFF)))
     if claims:
         lines.append(_counted("claim", claims, (BORNE_OUT, OPEN, REFUTED)))
+    if by_reading := _by_reading([*numbers, *claims]):
+        lines.append(by_reading)
     if others:
-        words = (
-            "comparison or record of ours, which reproduces"
-            if others == 1
-            else "comparisons and records of ours, which reproduce"
-        )
-        lines.append(f"{others} {words} nothing")
+        ours = "comparison or record" if others == 1 else "comparisons and records"
+        lines.append(f"{others} {ours} of ours, which {'reproduces' if others == 1 else 'reproduce'} nothing")
     changed = sum(row.is_changed for row in own)
     lines.append(f"{_many(changed, 'verdict')} other than on record")
     if isinstance(rows, Rows) and rows.unturned is not None:
@@ -93,6 +95,20 @@ def _readings(rows: Sequence[Row]) -> str:
     rest = len(found) - 3
     more = f" and {rest} more" if rest > 0 else ""
     return f" ({sum(found.values())} otherwise than described: {named}{more})"
+
+
+def _by_reading(rows: Sequence[Row]) -> str:
+    """Count under each reading how many rows come out: no single one need bear all of them out."""
+    tried, good = Counter[str](), Counter[str]()
+    for row in rows:
+        for own in row.readings:
+            tried[own.name] += 1
+            good[own.name] += own.verdict in GOOD
+    often = [name for name, count in tried.most_common(MOST_READINGS) if count >= LEAST_TRIED]
+    if len(often) < 2:
+        return ""
+    counts = ", ".join(f"{name}: {good[name]} of {tried[name]}" for name in often)
+    return f"Rows that come out under each reading alone: {counts}"
 
 
 def _causes(rows: Sequence[Row]) -> str:
