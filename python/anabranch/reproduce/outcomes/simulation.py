@@ -11,6 +11,7 @@ import polars as pl
 from anabranch.errors import ScenarioError
 from anabranch.model.demands import Demands
 from anabranch.model.paths import Paths
+from anabranch.reproduce.outcomes.granted_loads import granted_excess
 from anabranch.runs.columns import THINGS, columns_of, kind_of
 from anabranch.runs.series import NotRecordedError
 from anabranch.runs.step_function import StepFunction
@@ -70,6 +71,22 @@ class Simulation:
     def subflow_rates(self) -> dict[str, StepFunction]:
         """The rate granted to each subflow over time, in bit/s."""
         return _by_name(self.result.rates(subflows=True), self.result.subflows["subflow"])
+
+    @cached_property
+    def granted_excess(self) -> pl.DataFrame:
+        """The excess of granted rates over the capacity of each link over time; see `granted_excess`.
+
+        Raises
+        ------
+        ScenarioError
+            The scenario does not record grants.
+        """
+        if self.result.grants is None:
+            raise ScenarioError(f'{self.result.meta["title"]}: add "grants" to record under [run]')
+        names = self.result.subflows.select("subflow").with_row_index("path")
+        grants = self.result.grants.join(names, on="subflow", maintain_order="left")
+        core = self.paths.demands.network.core
+        return granted_excess(grants, self.paths, core.capacity_bps, self.capacity_changes)
 
     def settling(self, tolerance: float, of: str, hold_s: float) -> pl.DataFrame:
         """Give the times that rates took to settle, as `anabranch.runs.result.Result.settling` does, computed once."""
