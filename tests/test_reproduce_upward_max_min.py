@@ -47,9 +47,10 @@ def test_captions_and_titles_say_which_form_of_d_slen_they_show(experiment: Expe
 
 def test_readmes_say_which_form_of_d_slen_they_mean(experiment: Experiment) -> None:
     text = (experiment.folder / "README.md").read_text(encoding="utf-8")
-    for line in QUOTED.sub("", text).splitlines():
-        if not line.startswith(("# ", "- ")):
-            assert BARE.search(line) is None, line
+    for paragraph in text.split("\n\n"):
+        words = " ".join(QUOTED.sub("", paragraph).split())
+        if not words.startswith(("# ", "- ")):
+            assert BARE.search(words) is None, words
 
 
 def test_claims_about_d_slen_are_judged_as_printed_first_and_as_corrected(experiment: Experiment) -> None:
