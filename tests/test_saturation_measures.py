@@ -8,10 +8,10 @@ import pytest
 
 from anabranch.reproduce.execute.execute import execute
 from anabranch.reproduce.execute.simulate import simulate
+from anabranch.reproduce.measures.overload import peak_granted_overload
 from anabranch.reproduce.measures.saturation import (
     close_rounds,
     empty_subflows,
-    granted_overload,
     last_overload,
     raised,
     raised_by_shifting,
@@ -86,10 +86,10 @@ def test_rates_of_a_first_price_are_more_than_a_link_has(tmp_path: Path) -> None
     # d-SLEN grants all and no more; a second join learns half before the first's next probe is back. A price of 0.05
     # gives 20 Mbit/s on 8 Mbit/s, so 1.5 over 1; and both are over 1.01 for some time.
     run = join(tmp_path, "d-slen")
-    assert granted_overload(run, EVER) == pytest.approx(0.0)
+    assert peak_granted_overload(run, EVER) == pytest.approx(0.0)
     assert last_overload(run, EVER) == 0.0
     high = join(tmp_path, "vo-le-tran")
-    assert granted_overload(high, (0.0, 0.5)) == pytest.approx(1.5)
+    assert peak_granted_overload(high, (0.0, 0.5)) == pytest.approx(1.5)
     assert 0.0 < last_overload(high, (0.0, 0.5)) <= 0.5
 
 

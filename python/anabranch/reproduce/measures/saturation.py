@@ -31,41 +31,22 @@ EQUAL = 1e-6
 CLOSE = 0.1
 """The relative distance from its fair rate at which a connection is close to it."""
 
+OVER = 0.01
+"""An excess of granted rates up to this share of a capacity does not count as one."""
+
 NOTHING = 1e-9
 """A subflow with less than this share of its connection's rate has nothing."""
-
-
-@measure("granted-overload", unit="of the capacity", runs=SIMULATED, windowed=True)
-def granted_overload(run: Simulated, window_s: Window) -> float:
-    """Give the greatest sum of the rates granted over a link, by its capacity, less 1, at any time of the window."""
-    return max((float(over.max()) for _, over in _overloads(run, window_s)), default=-1.0)
 
 
 @measure("last-overload", unit="s", runs=SIMULATED, windowed=True)
 def last_overload(run: Simulated, window_s: Window) -> float:
     """Give the last time of the window at which rates granted over a link are over 1.01 times its capacity.
 
-    It is 0 if they never are.
+    It is 0 if they never are, and the end of the run if they still are.
     """
-    ends = []
-    for time, over in _overloads(run, window_s):
-        last = int(np.flatnonzero(over > 0.01)[-1]) + 1 if (over > 0.01).any() else 0
-        if last:
-            reached = min(window_s[1], float(run.simulation.result.meta["reached_s"]))
-            ends.append(float(time[last]) if last < len(time) else reached)
-    return max(ends, default=0.0)
-
-
-def _overloads(run: Simulated, window_s: Window) -> list[tuple[Floats, Floats]]:
-    """Give for each limited link the times of a window at which its granted load changes, and load over capacity."""
-    capacity = run.paths.demands.network.core.capacity_bps
-    found = []
-    for link, load in run.simulation.granted_loads:
-        first = max(int(np.searchsorted(load.time_s, window_s[0], side="right")) - 1, 0)
-        end = int(np.searchsorted(load.time_s, window_s[1]))
-        if end > first:
-            found.append((load.time_s[first:end], load.value[first:end] / capacity[link] - 1.0))
-    return found
+    end = min(window_s[1], float(run.simulation.result.meta["reached_s"]))
+    holds = run.simulation.granted_excess.filter(pl.col("excess") > OVER, pl.col("until_s") > window_s[0])
+    return float(holds.filter(pl.col("time_s") <= end)["until_s"].clip(upper_bound=end).to_numpy().max(initial=0.0))
 
 
 @measure("close-rounds", unit="round trips", runs=SIMULATED)

@@ -128,28 +128,6 @@ class Simulation:
         rows = rows.with_columns(pl.lit(None, column.dtype).alias(column.name) for column in lacking)
         return rows.rename({THINGS[kind]: "name"}) if kind in THINGS else rows
 
-    @cached_property
-    def granted_loads(self) -> list[tuple[int, StepFunction]]:
-        """The sum of the rates granted over each link of limited capacity, over time, in bit/s."""
-        names = self.result.subflows["subflow"].to_list()
-        change = pl.col("granted_bps") - pl.col("granted_bps").shift(1, fill_value=0.0).over("name")
-        changes = (
-            self.result.rates(subflows=True).sort("time_s", maintain_order=True).with_columns(change.alias("change"))
-        )
-        links = np.split(self.paths.path_links, self.paths.path_offsets[1:-1])
-        crossed = pl.DataFrame({"name": names, "link": [own.tolist() for own in links]}).explode("link")
-        rows = changes.join(crossed, on="name", how="inner", maintain_order="left")
-        capacity = self.paths.demands.network.core.capacity_bps
-        found = []
-        for (number,), own in rows.group_by("link", maintain_order=True):
-            link = int(str(number))
-            if np.isfinite(capacity[link]):
-                time, load = own["time_s"].to_numpy(), own["change"].to_numpy().cumsum()
-                # Rates that change at the same time change together.
-                is_last = np.append(time[1:] > time[:-1], [True])
-                found.append((link, StepFunction(time[is_last], load[is_last])))
-        return found
-
 
 def _by_name(rates: pl.DataFrame, names: Iterable[str]) -> dict[str, StepFunction]:
     parts = rates.partition_by("name", as_dict=True, maintain_order=True)
