@@ -106,12 +106,14 @@ name = "uneven median-jain c*"
 window = ["1.5 s", "4 s"]
 against = 0.8
 tolerance = 0.01
+tolerance_why = "worked by hand to this"
 
 [[quantity]]
 name = "uneven median-rate-difference c* l"
 window = ["2.5 s", "4 s"]
 against = 1.0
 tolerance = 0.05
+tolerance_why = "worked by hand to this"
 
 [[quantity]]
 name = "Percentiles are in their order"
@@ -137,7 +139,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Rows:
 
 def test_percentiles_over_samples_are_measures(rows: Rows) -> None:
     # Weights 3 and 1: Jain's index of 3 and 1 is 0.8; of 4 Mbit/s they get 3 and 1, each 1 off 2.
-    assert [row.quantity for row in rows if not row.within] == []
+    assert [row.quantity for row in rows if row.is_changed] == []
     assert rows[1].quantity == "uneven median-rate-difference c* l from 2.5 to 4 s, Mbit/s"
 
 

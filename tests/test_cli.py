@@ -16,6 +16,7 @@ import pytest
 
 import anabranch as ab
 from anabranch import cli
+from anabranch.reproduce.rows import Row
 from command import run
 from labs import PROGRAM
 
@@ -321,8 +322,7 @@ def test_reproduce_has_codes_and_json():
     done = run("reproduce", "upward-max-min", "table-10", "--json")
     rows = json.loads(done.stdout)
     assert done.returncode == 0
-    printed = {"item", "quantity", "published", "ours", "tolerance", "within", "borne_out", "note"}
-    assert set(rows[0]) == printed | {"paper", "half_width", "seeds", "against", "difference"}
+    assert set(rows[0]) == {"paper", *Row.__dataclass_fields__}
     assert run("reproduce", "no-such-paper").returncode == 2
 
 

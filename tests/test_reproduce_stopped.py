@@ -68,7 +68,7 @@ def test_the_report_has_what_is_done_and_names_the_rest(experiments, stopping, t
     with pytest.raises(ReproductionInterrupted):
         reproduce_to(tmp_path / "report", PAPER, experiments=experiments)
     rows = json.loads((tmp_path / "report" / "rows.json").read_text())
-    assert [row["within"] for row in rows] == [True] * (len(rows) - 1) + [None]
+    assert [row["verdict"] == "not judged" for row in rows] == [False] * (len(rows) - 1) + [True]
     assert (rows[-1]["item"], rows[-1]["quantity"]) == ("figure-3", "not done")
     for page in ("index.html", "report.md"):
         assert "Not done yet: Figure 3." in (tmp_path / "report" / page).read_text()
@@ -99,7 +99,7 @@ def test_a_signal_between_two_papers_loses_nothing(experiments, tmp_path: Path, 
         main()
     printed = capsys.readouterr()
     assert "anabranch: stopped; 0 of 1 tables and figures are done" in printed.err
-    items = {(row["item"], row["within"] is None) for row in json.loads(printed.out)}
+    items = {(row["item"], row["verdict"] == "not judged") for row in json.loads(printed.out)}
     assert items == {("table-7", False), ("section-3", True)}
 
 
@@ -122,7 +122,7 @@ def test_signals_keep_what_is_done(experiments, tmp_path: Path, number: signal.S
     assert f"anabranch: stopped; 1 of 2 tables and figures are done; their report is in {tmp_path / 'report'}" in err
     printed = json.loads(out)
     assert printed == [{"paper": PAPER, **row} for row in json.loads((tmp_path / "report" / "rows.json").read_text())]
-    assert [row["item"] for row in printed if row["within"] is None] == ["figure-3"]
+    assert [row["item"] for row in printed if row["verdict"] == "not judged"] == ["figure-3"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["experiments", "report"]
 
 
@@ -131,7 +131,7 @@ def test_of_all_papers_those_that_were_not_begun_are_named_too(experiments, tmp_
     process.send_signal(signal.SIGTERM)
     out, _ = process.communicate(timeout=60)
     assert process.returncode == 128 + signal.SIGTERM
-    rest = [(row["paper"], row["item"]) for row in json.loads(out) if row["within"] is None]
+    rest = [(row["paper"], row["item"]) for row in json.loads(out) if row["verdict"] == "not judged"]
     assert rest == [(PAPER, "figure-3"), ("lgcc", "section-3")]
 
 
@@ -201,4 +201,4 @@ def test_a_smaller_network_has_fewer_connections_over_slower_links() -> None:
 
 def test_small_experiments_are_run_as_they_are_and_judged_at_any_scale(experiments) -> None:
     rows = reproduce(PAPER, "table-7", scale=0.1, experiments=experiments)
-    assert all(row.within for row in rows)
+    assert not any(row.is_changed or row.verdict == "not judged" for row in rows)

@@ -22,7 +22,10 @@ from anabranch.reproduce.report.html import from_markdown
 from anabranch.reproduce.report.paper import counts
 from anabranch.reproduce.report.table import columns
 from anabranch.reproduce.reproduction import _forget, reproduce
-from anabranch.reproduce.rows import Row, Rows, verdicts
+from anabranch.reproduce.rows import Row, Rows
+from anabranch.reproduce.settings import Settings
+from anabranch.reproduce.spec.verdict import BORNE_OUT, KEPT, NEAR, OPEN, REFUTED, WITHIN
+from anabranch.reproduce.summary import summary
 
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 BIBLIOGRAPHY = EXPERIMENTS.parent / "docs" / "references.bib"
@@ -84,7 +87,7 @@ def test_every_link_of_a_site_leads_to_what_is_there(site: Path) -> None:
 def test_the_page_of_a_paper_has_every_row_figure_and_word(site: Path) -> None:
     text = (site / "upward-max-min" / "index.html").read_text()
     rows = json.loads((site / "upward-max-min" / "rows.json").read_text())
-    assert text.count('<tr class="within">') == len(rows)
+    assert text.count('<tr class="') == len(rows)
     assert "Upward Max-Min Fairness in Multipath High-Speed Networks" in text
     assert "Patricia Ludeña-González" in text
     assert '<img src="figure-1.svg"' in text
@@ -97,8 +100,8 @@ def test_the_index_says_how_each_paper_came_out(site: Path) -> None:
     text = (site / "index.html").read_text()
     for name in ("upward-max-min", "lgcc"):
         rows = json.loads((site / name / "rows.json").read_text())
-        refuted = sum(row["within"] and not row["borne_out"] for row in rows)
-        assert f"{len(rows) - refuted} within" in text
+        within = sum(row["verdict"] == "within margin" for row in rows)
+        assert f"{within} within margin" in text
     assert "not run yet" not in text
 
 
@@ -157,7 +160,7 @@ def test_all_papers_as_data_name_theirs(small: Path) -> None:
 
 
 def test_names_from_files_are_text_and_nothing_else(tmp_path: Path) -> None:
-    row = Row("table-1", "<script>x</script>", '<b a="', 1.0, 0.1, within=True, note="a & b < c")
+    row = Row("table-1", "<script>x</script>", "number", '<b a="', 1.0, WITHIN, WITHIN, note="a & b < c")
     report(Rows([row]), tmp_path / "one")
     text = (tmp_path / "one" / "index.html").read_text()
     assert "&lt;script&gt;x&lt;/script&gt;" in text
@@ -166,19 +169,30 @@ def test_names_from_files_are_text_and_nothing_else(tmp_path: Path) -> None:
 
 
 def test_the_page_counts_as_the_terminal_does() -> None:
-    # The third claim is not borne out by the paper's words, nor by ours instead: it is outside, and counts once.
-    plain = {"item": "a", "quantity": "q", "published": "p", "ours": "o", "tolerance": None, "note": ""}
-    rows = Rows([Row(**plain, within=w, borne_out=b) for w, b in ((True, True), (True, False), (False, False))])
-    assert counts(rows) == {"within": 1, "outside": 1, "refuted": 1, "unjudged": 0}
-    assert verdicts(rows) == "3 rows, 1 outside their band, 1 claims not borne out"
+    def row(kind: str, verdict: str, expected: str, cause: str = "") -> Row:
+        is_changed = verdict != expected
+        return Row("a", "q", kind, "p", "o", verdict, expected, is_changed=is_changed, cause=cause)
+
+    claims = [
+        row("claim", BORNE_OUT, BORNE_OUT),
+        row("claim", REFUTED, REFUTED, "paper"),
+        row("claim", OPEN, BORNE_OUT),
+    ]
+    rows = Rows([*claims, row("record", KEPT, KEPT)])
+    assert {verdict for verdict, number in counts(rows).items() if number == 1} == {BORNE_OUT, REFUTED, OPEN, KEPT}
+    assert summary(rows).splitlines() == [
+        "3 claims: 1 borne out, 1 open (new: 1), 1 not borne out (the paper's own defect: 1)",
+        "1 comparison or record of ours, which reproduces nothing",
+        "1 verdict other than on record",
+    ]
 
 
 def test_a_report_of_another_size_says_so(tmp_path: Path) -> None:
-    rows = Rows([Row("a", "see `x y`", 1.0, 1.0, 0.1, within=None, note="")])
-    rows.scale = 0.02
+    rows = Rows([Row("a", "see `x y`", "number", 1.0, 1.0, WITHIN, WITHIN).unjudged])
+    rows.settings = Settings(0.02)
     report(rows, tmp_path / "small")
     factors = "0.02 times the random connections, over links of 0.02 times the capacity"
-    words = f"Not of the paper's size, so not judged: {factors}"
+    words = f"1 row not judged, because the networks are not of the paper's size: {factors}"
     assert f"{words}." in (tmp_path / "small" / "report.md").read_text()
     text = (tmp_path / "small" / "index.html").read_text()
     assert f"{words.replace(chr(39), '&#x27;')}." in text
@@ -197,14 +211,14 @@ def test_pages_fit_phones(site: Path, browser, page: str) -> None:
 
 
 def test_a_difference_is_from_what_ours_is_judged_against() -> None:
-    row = Row("a", "rate", 2.0, 2.1, 0.2, within=True, note="", difference=0.1)
+    row = Row("a", "rate", "number", 2.0, 2.1, NEAR, NEAR, margin=0.2, difference=0.1)
     # 0.1 of 2 is a twentieth.
     assert dict(columns([row]))["difference"] == ["+0.1 (+5 %)"]
     # From 0 nothing is relative; what is beyond five digits is none; far off is written out.
     assert dict(columns([replace(row, ours=0.1)]))["difference"] == ["+0.1"]
     others = [replace(row, ours=2.00001, difference=0.00001), replace(row, ours=1302.0, difference=1300.0)]
     assert dict(columns(others))["difference"] == ["0", "+1300 (+65000 %)"]
-    claim = replace(row, ours="1 <= 2", tolerance=None, difference=None)
+    claim = replace(row, kind="claim", ours="1 <= 2", margin=None, difference=None)
     assert "difference" not in dict(columns([claim]))
 
 

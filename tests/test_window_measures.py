@@ -92,12 +92,13 @@ def test_rates_paces_and_windows_of_a_pattern_and_their_figures(tmp_path: Path) 
     }
     folder = tmp_path / "mine-figure-1"
     folder.mkdir()
-    each = '[[quantity]]\nname = "own {}"\nwindow = ["2 s", "4 s"]\nagainst = {}\ntolerance = {}\n'
+    name = '[[quantity]]\nname = "own {}"\nwindow = ["2 s", "4 s"]\n'
+    each = name + 'against = {}\ntolerance = {}\ntolerance_why = "rough"\n'
     rows = [each.format(name, *numbers) for name, numbers in wanted.items()]
     for name, text in {"scenario": SCENARIO, "experiment": EXPERIMENT, "expected": "\n".join(rows)}.items():
         (folder / f"{name}.toml").write_text(text, encoding="utf-8")
     found = reproduce("mine", experiments=tmp_path)
-    assert [(row.quantity, row.ours) for row in found if not row.within] == []
+    assert [(row.quantity, row.ours) for row in found if row.is_changed] == []
     units = [row.quantity.rpartition(", ")[2] for row in found]
     assert units == ["Mbit/s"] * 5 + ["kB"] * 2 + ["of the packets"]
     marks, queues = found.figures

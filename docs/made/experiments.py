@@ -148,33 +148,48 @@ def _runs(experiment: dict) -> str:
 
 
 def _quantities(experiment: dict, expected: dict) -> str:
-    """Give a row for each number or claim: the printed value, and the band that ours has to meet."""
+    """Give a row for each number or claim: what is printed, what decides, and the verdict on record."""
     unit = f" Rates are in {experiment['rates_in']}." if "rates_in" in experiment else ""
     rows = [
-        f"Each row is a number or claim of the paper, with the band that our number has to meet.{unit}",
+        f"Each row is a number or claim of the paper, or a comparison or record of ours.{unit}",
         "",
-        "| number or claim | printed | band for ours | note |",
-        "|---|---|---|---|",
+        "| number or claim | printed | measured or checked | verdict | note |",
+        "|---|---|---|---|---|",
     ]
     for own in expected["quantity"]:
-        printed = own.get("published", "nothing")
-        if printed == "(the same)":
-            printed = "as above"
         notes = [own["note"]] if "note" in own else []
         if "right" in own:
             notes.insert(0, f"a mistake in the paper: {own['why']}")
-        rows.append(f"| {_cell(own['name'])} | {_cell(printed)} | {_aim(own, expected)} | {_cell('; '.join(notes))} |")
+        printed = own.get("published", "nothing")
+        cells = (own["name"], printed, _decides(own), _verdicts(own), "; ".join(notes))
+        rows.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
     return "\n".join(rows)
 
 
-def _aim(own: dict, expected: dict) -> str:
-    """Give the band of a row."""
-    if "check" in own:
-        verdict = "" if own.get("borne_out", True) else "not borne out; instead "
-        return f"{verdict}`{own['check']}`".replace("|", "\\|")
-    aim = next(own[key] for key in ("against", "right", "published", "recorded") if key in own)
-    kept = " (our recorded number)" if "recorded" in own else ""
-    return _cell(f"{aim} ± {own.get('tolerance', expected.get('tolerance', 0.01)):g}") + kept
+def _decides(own: dict) -> str:
+    """Give what is measured or checked, under each reading."""
+    texts = []
+    for reading in own.get("readings", [own]):
+        found = reading.get("check", reading.get("of", ""))
+        text = " and ".join(found) if isinstance(found, list) else found
+        named = reading.get("name", "") if "readings" in own else own.get("reading", "")
+        texts.append(f"{named}: {text}" if named and text else text or named)
+    beside = next((f"compared with {own[key]}" for key in ("against", "recorded") if key in own), "")
+    return "; ".join(text for text in (*texts, beside) if text)
+
+
+def _verdicts(own: dict) -> str:
+    """Give the verdict on record under each reading, and the cause of a bad one."""
+    is_claim = any("check" in reading for reading in own.get("readings", [own]))
+    if "published" not in own:
+        usual = "as recorded" if is_claim or "recorded" in own else "agrees"
+    elif is_claim:
+        usual = "borne out"
+    else:
+        usual = "slip" if "right" in own else "within margin"
+    found = [reading.get("expect", usual) for reading in own.get("readings", [own])]
+    cause = f" ({own['cause']})" if "cause" in own else ""
+    return "; ".join(found) + cause
 
 
 def _figures(item: str, figures: list[dict]) -> str:

@@ -13,7 +13,7 @@ from anabranch.reproduce.measures.evaluate import estimate_ratio, seeds_of, valu
 from anabranch.reproduce.repeat import missed
 from anabranch.reproduce.rows import Reading, Row, text_of
 from anabranch.reproduce.spec.quantity import Claim
-from anabranch.reproduce.verdict import (
+from anabranch.reproduce.spec.verdict import (
     AGREES,
     BORNE_OUT,
     CHANGED,

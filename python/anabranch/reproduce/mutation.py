@@ -16,7 +16,7 @@ from anabranch.errors import ScenarioError
 from anabranch.reproduce.judge import row_of
 from anabranch.reproduce.measures.address import Ratio
 from anabranch.reproduce.spec.quantity import Claim, Number
-from anabranch.reproduce.verdict import GOOD
+from anabranch.reproduce.spec.verdict import GOOD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

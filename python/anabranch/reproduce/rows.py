@@ -11,7 +11,7 @@ import polars as pl
 
 from anabranch.estimate import Estimate
 from anabranch.reproduce.settings import Settings
-from anabranch.reproduce.verdict import UNJUDGED
+from anabranch.reproduce.spec.verdict import UNJUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,7 +74,7 @@ class Row:
     ours : float or str
         Ours under the reading that comes nearest to the paper.
     verdict, expected : str
-        The verdict, one of `anabranch.reproduce.verdict`, and the one on record.
+        The verdict, one of `anabranch.reproduce.spec.verdict`, and the one on record.
     is_changed : bool
         Whether a verdict is not the one on record, under any reading.
     reading : str
@@ -95,7 +95,7 @@ class Row:
         Ours less the published number; less the right one for a slip, less ``against`` if nothing is published; None
         for a claim.
     cause : str
-        Why a number is off or a claim is not borne out, one of `anabranch.reproduce.verdict.CAUSES`.
+        Why a number is off or a claim is not borne out, one of `anabranch.reproduce.spec.verdict.CAUSES`.
     defect : str
         The name of the defect or choice that several rows share.
     note : str

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from anabranch.reproduce.rows import Rows, item_name, size_text
-from anabranch.reproduce.verdict import (
+from anabranch.reproduce.spec.verdict import (
     BORNE_OUT,
     NEAR,
     OFF,
@@ -32,7 +32,7 @@ CAUSE_WORDS = {
     "ours": "a limit of ours",
     "open": "not known why",
 }
-"""Why a number is off or a claim is not borne out, by `anabranch.reproduce.verdict.Cause`."""
+"""Why a number is off or a claim is not borne out, by `anabranch.reproduce.spec.verdict.Cause`."""
 
 
 def summary(rows: Iterable[Row]) -> str:
@@ -48,7 +48,12 @@ def summary(rows: Iterable[Row]) -> str:
     if claims:
         lines.append(_counted("claim", claims, (BORNE_OUT, OPEN, REFUTED)))
     if others:
-        lines.append(f"{_many(others, 'comparison')} and records of ours, which reproduce nothing")
+        words = (
+            "comparison or record of ours, which reproduces"
+            if others == 1
+            else "comparisons and records of ours, which reproduce"
+        )
+        lines.append(f"{others} {words} nothing")
     changed = sum(row.is_changed for row in own)
     lines.append(f"{_many(changed, 'verdict')} other than on record")
     if isinstance(rows, Rows) and rows.unturned is not None:

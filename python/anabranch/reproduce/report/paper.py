@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from anabranch.reproduce.report.html import cell, framed, from_markdown, table
 from anabranch.reproduce.report.table import RIGHT, cell_text, columns, seeds_note
 from anabranch.reproduce.rows import item_name
-from anabranch.reproduce.summary import summary
-from anabranch.reproduce.verdict import (
+from anabranch.reproduce.spec.verdict import (
     AGREES,
     BORNE_OUT,
     CHANGED,
@@ -24,6 +23,7 @@ from anabranch.reproduce.verdict import (
     UNJUDGED,
     WITHIN,
 )
+from anabranch.reproduce.summary import summary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

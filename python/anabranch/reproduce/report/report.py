@@ -14,8 +14,8 @@ from anabranch.reproduce.report.table import RIGHT, cell_text, columns, seeds_no
 from anabranch.reproduce.reproduction import reproduce_with
 from anabranch.reproduce.rows import Rows, item_name
 from anabranch.reproduce.settings import Settings
+from anabranch.reproduce.spec.verdict import GOOD
 from anabranch.reproduce.summary import summary
-from anabranch.reproduce.verdict import GOOD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from anabranch.reproduce.spec.verdict import GOOD
 from anabranch.reproduce.summary import CAUSE_WORDS
-from anabranch.reproduce.verdict import GOOD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

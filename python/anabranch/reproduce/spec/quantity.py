@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from anabranch.reproduce.measures.address import Address, Ratio
 from anabranch.reproduce.measures.registry import MEASURES, AnotherRun
-from anabranch.reproduce.verdict import (
+from anabranch.reproduce.spec.verdict import (
     AGREES,
     BORNE_OUT,
     CAUSES,
@@ -164,7 +164,7 @@ class Verdicts:
     Attributes
     ----------
     cause : str
-        One of `anabranch.reproduce.verdict.CAUSES`; empty if it comes out.
+        One of `anabranch.reproduce.spec.verdict.CAUSES`; empty if it comes out.
     defect : str
         The name of what is wrong, which quantities share; empty if nothing is, or each is another matter.
     note : str

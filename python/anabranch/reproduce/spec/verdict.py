@@ -53,7 +53,7 @@ SHARE = 0.05
 """The relative difference up to which a published number is roughly met; a wider margin needs a reason."""
 
 EQUAL = 1e-9
-"""Numbers in a check with ``=`` may differ by this much."""
+"""The difference of numbers that rounding alone makes: in a check with ``=``, and relative at the end of a margin."""
 
 Comparison = Literal["<=", ">=", "<", ">", "="]
 COMPARISONS: tuple[Comparison, ...] = get_args(Comparison)
@@ -73,7 +73,7 @@ def judge_number(found: Estimate, published: float, margin: float, *, may_be_wid
     """
     if not math.isfinite(found.mean):
         return OFF
-    difference, own = abs(found.mean - published), found.half_width or 0.0
+    difference, own = abs(found.mean - published) - EQUAL * abs(published), found.half_width or 0.0
     rough = SHARE * abs(published)
     if difference <= margin + own and (may_be_wide or own <= max(rough, margin)):
         return WITHIN
