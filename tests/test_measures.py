@@ -83,13 +83,13 @@ def test_the_page_of_measures_has_a_row_for_each(monkeypatch: pytest.MonkeyPatch
 
 def test_a_window_counts_for_measures_that_say_so_and_for_no_others(tmp_path: Path) -> None:
     found = quantities_of(tmp_path, "optimal mean-rate c", "optimal rate c").quantities
-    windows = [own.measured.top.window_s for own in found if isinstance(own, Number)]
+    windows = [own.readings[0].ratio.top.window_s for own in found if isinstance(own, Number)]
     assert windows == [(1.0, 2.0), None]
 
 
 def test_the_unit_of_a_rate_is_that_of_the_experiment(tmp_path: Path) -> None:
     found = quantities_of(tmp_path, "optimal mean-rate c", "solved passes")
-    units = [found.unit_of(own.measured.top) for own in found.quantities if isinstance(own, Number)]
+    units = [found.unit_of(own.readings[0].ratio.top) for own in found.quantities if isinstance(own, Number)]
     assert units == ["Mbit/s", "passes"]
 
 
@@ -117,7 +117,7 @@ def test_a_registered_function_is_a_measure_at_once(tmp_path: Path, monkeypatch:
     try:
         (own,) = quantities_of(tmp_path, "solved half-total").quantities
         assert isinstance(own, Number)
-        assert str(own.measured) == "solved half-total"
+        assert str(own.readings[0].ratio) == "solved half-total"
         assert MEASURES["half-total"].words == "half of the sum of the rates of all connections"
     finally:
         del MEASURES["half-total"]

@@ -160,6 +160,8 @@ columns! {
     connection_errors_count: ConnectionErrors "count", U32(u32), "";
     /// The mean error of connections.
     connection_errors_mean: ConnectionErrors "mean", F64(f64), "";
+    /// The mean of the magnitudes of the errors of connections.
+    connection_errors_magnitude: ConnectionErrors "magnitude", F64(f64), "";
     /// The least error of connections.
     connection_errors_least: ConnectionErrors "least", F64(f64), "";
     /// The 10th percentile of the errors of connections.
@@ -174,6 +176,8 @@ columns! {
     link_errors_count: LinkErrors "count", U32(u32), "";
     /// The mean error of bottlenecks.
     link_errors_mean: LinkErrors "mean", F64(f64), "";
+    /// The mean of the magnitudes of the errors of bottlenecks.
+    link_errors_magnitude: LinkErrors "magnitude", F64(f64), "";
     /// The least error of bottlenecks.
     link_errors_least: LinkErrors "least", F64(f64), "";
     /// The 10th percentile of the errors of bottlenecks.

@@ -64,6 +64,7 @@ impl PyLiveOutcome {
         let mean = |delays: u128, packets: u64| delays as f64 / 1e12 / packets.max(1) as f64;
         put(&table, "mean_delay_s", all.iter().map(|s| mean(s.count.delays, s.count.packets)))?;
         put(&table, "most_delay_s", all.iter().map(|s| s.count.most_delay as f64 / 1e12))?;
+        put(&table, "control_packets", all.iter().map(|_| f64::NAN))?;
         Ok(table)
     }
 
@@ -74,6 +75,7 @@ impl PyLiveOutcome {
         put(&table, "dropped", all.iter().map(|l| l.dropped))?;
         put(&table, "most_packets", all.iter().map(|l| l.most_packets))?;
         put(&table, "warm_bytes", all.iter().map(|l| l.sent_warm))?;
+        put(&table, "control_packets", all.iter().map(|_| f64::NAN))?;
         Ok(table)
     }
 

@@ -5,6 +5,7 @@ use std::num::NonZero;
 use std::sync::Mutex;
 
 use anabranch_core::Samples;
+use anabranch_plan::ControlPlane;
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::{Claims, Demands, PROTOCOLS};
 use anabranch_queues::QUEUES;
@@ -84,6 +85,7 @@ impl PyOutcome {
         put(&table, "delivered_warm_bytes", all.iter().map(|s| s.delivered_warm))?;
         put(&table, "mean_delay_s", all.iter().map(|s| s.mean_delay_s))?;
         put(&table, "most_delay_s", all.iter().map(|s| s.most_delay_s))?;
+        put(&table, "control_packets", all.iter().map(|s| s.control.sent))?;
         Ok(table)
     }
 
@@ -94,6 +96,7 @@ impl PyOutcome {
         put(&table, "dropped", all.iter().map(|l| l.totals.dropped))?;
         put(&table, "most_packets", all.iter().map(|l| l.totals.most_packets))?;
         put(&table, "warm_bytes", all.iter().map(|l| l.sent_warm))?;
+        put(&table, "control_packets", all.iter().map(|l| l.control_packets))?;
         Ok(table)
     }
 
@@ -150,6 +153,18 @@ impl PyPlan {
     #[getter]
     fn has_data(&self) -> bool {
         self.0.run.data
+    }
+
+    /// The size of control packets.
+    #[getter]
+    fn control_packet_bytes(&self) -> u64 {
+        self.0.run.control_packet.0
+    }
+
+    /// Whether control packets wait in the queues of data packets.
+    #[getter]
+    fn control_is_in_band(&self) -> bool {
+        self.0.run.control == ControlPlane::InBand
     }
 
     /// Whether the waits of packets are recorded.

@@ -432,6 +432,11 @@ impl<'p> Shards<'_, 'p> {
         self.worlds[usize::from(self.owners.tail[link])].take_peak(link, now)
     }
 
+    /// The number of control packets that entered a link in use.
+    pub fn crossed(&self, link: usize) -> u64 {
+        self.owner(link).control().crossed(link)
+    }
+
     fn owner(&self, link: usize) -> &World<'p> {
         &self.worlds[usize::from(self.owners.tail[link])]
     }

@@ -32,7 +32,7 @@ pub use gain::Threads;
 pub use memory::{Part, memory};
 pub use record::{ConnectionTotal, Grant, LinkTotal, Outcome, SubflowTotal};
 pub use summary::Summary;
-pub use world::{QUANTILES, Wait};
+pub use world::{ControlCount, QUANTILES, Wait};
 
 /// Runs a plan on one thread to its end, or until `watch` says no; it is asked every 65,536 events.
 pub fn simulate(plan: &Plan, watch: &mut dyn FnMut(Progress) -> bool) -> Outcome {

@@ -7,7 +7,7 @@ use anabranch_plan::{Plan, Record};
 use crate::engine::Shards;
 use crate::fairness::Fairness;
 use crate::summary::Summary;
-use crate::world::{UNSET, Wait, World};
+use crate::world::{ControlCount, UNSET, Wait, World};
 
 /// A change of a granted rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,6 +54,8 @@ pub struct SubflowTotal {
     pub mean_delay_s: f64,
     /// The longest delay of its packets in seconds; 0 if none arrived.
     pub most_delay_s: f64,
+    /// Its control packets, counted at its source.
+    pub control: ControlCount,
 }
 
 /// The outcome of a link of the network.
@@ -63,6 +65,9 @@ pub struct LinkTotal {
     pub totals: Totals,
     /// Bytes that it sent after the warm-up.
     pub sent_warm: u64,
+    /// The number of control packets that entered it: those of sources, sinks and links, and the frames of repaired
+    /// hops.
+    pub control_packets: u64,
 }
 
 /// The outcome of a run.
@@ -259,7 +264,8 @@ impl Recorder {
         let used: Vec<LinkTotal> = (0..shards.routes.used.len())
             .map(|l| {
                 let totals = shards.totals(l);
-                LinkTotal { totals, sent_warm: totals.sent.saturating_sub(warm.map_or(0, |w| w.carried[l])) }
+                let sent_warm = totals.sent.saturating_sub(warm.map_or(0, |w| w.carried[l]));
+                LinkTotal { totals, sent_warm, control_packets: shards.crossed(l) }
             })
             .collect();
         let controls = shards.control_under_way();
@@ -297,6 +303,7 @@ fn subflow_total(shards: &Shards<'_, '_>, s: usize, warm: u64) -> SubflowTotal {
         delivered_warm: sink.delivered() - warm,
         mean_delay_s: sink.mean_delay_s(),
         most_delay_s: sink.most_delay().seconds(),
+        control: shards.source_of(s).control().count(s),
     }
 }
 
@@ -331,6 +338,7 @@ fn seconds(time: u64) -> f64 {
 fn push_errors(samples: &mut Samples, [connections, links]: &[Summary; 2]) {
     samples.connection_errors_count.push(connections.count);
     samples.connection_errors_mean.push(connections.mean);
+    samples.connection_errors_magnitude.push(connections.magnitude);
     samples.connection_errors_least.push(connections.least);
     samples.connection_errors_p10.push(connections.p10);
     samples.connection_errors_p50.push(connections.p50);
@@ -338,6 +346,7 @@ fn push_errors(samples: &mut Samples, [connections, links]: &[Summary; 2]) {
     samples.connection_errors_most.push(connections.most);
     samples.link_errors_count.push(links.count);
     samples.link_errors_mean.push(links.mean);
+    samples.link_errors_magnitude.push(links.magnitude);
     samples.link_errors_least.push(links.least);
     samples.link_errors_p10.push(links.p10);
     samples.link_errors_p50.push(links.p50);

@@ -7,6 +7,8 @@ pub struct Summary {
     pub count: u32,
     /// Their mean.
     pub mean: f64,
+    /// The mean of their magnitudes.
+    pub magnitude: f64,
     /// The least number.
     pub least: f64,
     /// The 10th percentile, interpolated between the two numbers next to it, as all percentiles are.
@@ -25,7 +27,16 @@ impl Summary {
         let count = numbers.len();
         if count == 0 {
             let none = f64::NAN;
-            return Self { count: 0, mean: none, least: none, p10: none, p50: none, p90: none, most: none };
+            return Self {
+                count: 0,
+                mean: none,
+                magnitude: none,
+                least: none,
+                p10: none,
+                p50: none,
+                p90: none,
+                most: none,
+            };
         }
         numbers.sort_unstable_by(f64::total_cmp);
         let at = |share: f64| {
@@ -37,6 +48,7 @@ impl Summary {
         Self {
             count: count as u32,
             mean: numbers.iter().sum::<f64>() / count as f64,
+            magnitude: numbers.iter().map(|number| number.abs()).sum::<f64>() / count as f64,
             least: numbers[0],
             p10: at(0.1),
             p50: at(0.5),
@@ -54,8 +66,12 @@ mod tests {
     fn percentiles_lie_between_the_numbers_next_to_them() {
         // Of 0, 1, ..., 5 the 10th percentile is halfway from 0 to 1.
         let summary = Summary::of(vec![3.0, 0.0, 5.0, 1.0, 4.0, 2.0]);
-        let expected = Summary { count: 6, mean: 2.5, least: 0.0, p10: 0.5, p50: 2.5, p90: 4.5, most: 5.0 };
+        let expected =
+            Summary { count: 6, mean: 2.5, magnitude: 2.5, least: 0.0, p10: 0.5, p50: 2.5, p90: 4.5, most: 5.0 };
         assert_eq!(summary, expected);
+        // -1, 0 and 4 have the mean 1 and the magnitude 5 / 3.
+        let signed = Summary::of(vec![0.0, -1.0, 4.0]);
+        assert_eq!((signed.mean, signed.magnitude), (1.0, 5.0 / 3.0));
         assert!(Summary::of(Vec::new()).mean.is_nan());
     }
 }

@@ -13,7 +13,7 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import NoLivePartError, RunInterrupted, ScenarioError
 from anabranch.interrupts import held_interrupts
-from anabranch.runs.result import Result
+from anabranch.runs.result import CONTROL, Result
 from anabranch.runs.scenario import read_plan
 from anabranch.runs.tables import Measured
 
@@ -128,6 +128,7 @@ def _result(plan: Plan, outcome: _core.LiveOutcome, wall_s: float) -> Result:
         "events": outcome.hops,
         "packet_hops": outcome.hops,
         "strays": 0,
+        **dict.fromkeys(CONTROL),
         "warnings": list(_warnings(plan, outcome, report)),
         "live": True,
         "valid": report["is_valid"],

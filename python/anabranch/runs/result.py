@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
     from anabranch.model.network import Network
 
+CONTROL = ("control_packets", "control_bytes", "control_hops", "control_hop_bytes", "hop_bytes")
+"""Entries of `Result.meta` about control packets."""
+
 OF_MACHINE = ("threads", "wall_s", "events_per_s")
 """Entries of `Result.meta` about the computer's time: all that do not follow from scenario and seed."""
 
@@ -46,8 +49,11 @@ class Result:
     meta : dict
         ``anabranch`` (the version), ``title``, ``seed``, ``finished`` (false for a run that was stopped),
         ``reached_s``, ``duration_s``, ``warm_up_s``, ``sample_s``, ``events``, ``packet_hops``, ``strays`` (how many of
-        these were of copies beside their paths), ``warnings``, and of the computer's time ``threads``, ``wall_s`` and
-        ``events_per_s``, which are None where a folder does not tell.
+        these were of copies beside their paths); ``control_packets`` and ``control_bytes``, which sources sent;
+        ``control_hops`` and ``control_hop_bytes``, the number of times that a control packet entered a link, and their
+        bytes; ``hop_bytes``, the bytes of all packets over links, control packets included; ``warnings``; and of the
+        computer's time ``threads``, ``wall_s`` and ``events_per_s``, which are None where a folder does not tell.
+        Of a live run, and of a run of an earlier version, no control packets are known: these are None.
     scenario : str
         The scenario as it was run, with every default written out.
     network : Network
@@ -60,7 +66,8 @@ class Result:
         after the warm-up by the time from the start or the end of the warm-up, whichever is later, until it finished,
         or else the run ended; ``completion_s``, from start to finish of one that sent its whole amount; ``granted_bps``
         and ``fair_bps`` at the last sample at which it was there, and ``error``, how far the former is from the latter,
-        relative to that: 0 where both are 0, null where only the fair rate is 0, since nothing is relative to that.
+        relative to that: 0 where both are 0, null where only the fair rate is 0, since nothing is relative to that;
+        ``control_packets`` and ``control_bytes`` that its source sent, 0 under protocols that keep windows.
     subflows : DataFrame
         A row for each subflow: ``subflow`` (``connection/rank``), ``connection``, ``rank`` (1 for its first path),
         ``path`` (a list of the names of its links); ``sent_bytes``, ``delivered_bytes``, ``lost_bytes``,
@@ -69,7 +76,9 @@ class Result:
     links : DataFrame
         A row for each link: ``link``, ``source``, ``target``, ``capacity_bps``; ``carried_bytes``;
         packets ``dropped`` or lost on the way; ``most_packets`` that waited at a time, the one in transmission
-        included; ``utilisation``, the mean after the warm-up.
+        included; ``utilisation``, the mean after the warm-up; ``control_packets`` and ``control_bytes`` that entered
+        it: those of sources, sinks and links, and the frames of repaired hops. ``carried_bytes`` has the latter too if
+        control is in band.
     series : Series
         What was sampled, a table for each kind of thing: ``series["connections"]``, ``series["subflows"]``,
         ``series["links"]`` and ``series["run"]``. Only kinds that were recorded are there. Each table has a row for
@@ -94,8 +103,8 @@ class Result:
         If recorded, a row for each change of a granted rate: ``time_s``, ``connection``, ``subflow``, ``granted_bps``.
     spread : DataFrame or None
         If recorded, two rows for each sample: ``time_s``; ``of``, "connection" or "link"; of the errors of connections
-        that are granted a rate, or of bottlenecks, how many are ``present``, their ``mean``, ``least``,
-        ``p10``, ``p50``, ``p90`` and ``most``.
+        that are granted a rate, or of bottlenecks, how many are ``present``, their ``mean``, the mean of their
+        magnitudes (``magnitude``), ``least``, ``p10``, ``p50``, ``p90`` and ``most``.
     waits : DataFrame or None
         If recorded, a row for each link and subflow that carried data after the warm-up: ``of``, "link" or "subflow";
         ``name``; how many ``packets``; of how long they waited ``mean_s``, ``least_s``, percentiles ``p1_s``, ``p5_s``,
@@ -270,7 +279,7 @@ def read_result(folder: str | os.PathLike[str]) -> Result:
     try:
         # A copy may do without what the run took of another computer's time.
         taken = _values(place / "machine.json") if (place / "machine.json").is_file() else {}
-        meta = dict.fromkeys(OF_MACHINE) | _values(place / "meta.json") | taken
+        meta = dict.fromkeys((*OF_MACHINE, *CONTROL)) | _values(place / "meta.json") | taken
         scenario = (place / "scenario.toml").read_text(encoding="utf-8")
         names = tables_listed(meta, lambda name: (place / f"{name}.parquet").exists())
         meta.pop(LISTED, None)

@@ -15,7 +15,7 @@ from anabranch import _core
 from anabranch.errors import RunInterrupted
 from anabranch.interrupts import held_interrupts
 from anabranch.memory import ask_for_memory
-from anabranch.runs.result import Result
+from anabranch.runs.result import CONTROL, Result
 from anabranch.runs.scenario import read_plan
 from anabranch.runs.tables import Measured
 
@@ -177,6 +177,7 @@ def _result(plan: Plan, outcome: _core.Outcome, wall_s: float) -> Result:
         "events": outcome.events,
         "packet_hops": outcome.hops,
         "strays": int(connections["strays"].sum()),
+        **_control(plan, connections, links),
         "warnings": [
             *plan.core.warnings,
             *_warnings(outcome, connections, links, keeps_windows=plan.core.keeps_windows),
@@ -189,6 +190,15 @@ def _result(plan: Plan, outcome: _core.Outcome, wall_s: float) -> Result:
         name: getattr(measured, name)() for name in ("subflows", "series", "spread", "waits", "grants")
     }
     return Result(meta, plan.resolved, plan.network, connections=connections, links=links, **tables)
+
+
+def _control(plan: Plan, connections: pl.DataFrame, links: pl.DataFrame) -> dict[str, int]:
+    """Give the control packets of a run: those that sources sent, and those that entered links."""
+    crossing, carried = int(links["control_bytes"].sum()), int(links["carried_bytes"].sum())
+    sent, entered = (int(table["control_packets"].sum()) for table in (connections, links))
+    total = carried if plan.core.control_is_in_band else carried + crossing
+    values = (sent, int(connections["control_bytes"].sum()), entered, crossing, total)
+    return dict(zip(CONTROL, values, strict=True))
 
 
 def _warnings(

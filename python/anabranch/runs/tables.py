@@ -27,16 +27,19 @@ if TYPE_CHECKING:
 CONNECTIONS = (
     *("connection", "source", "target", "protocol", "start_s", "stopped_s", "finished_s", "left_s"),
     *("amount_bytes", "sent_bytes", "delivered_bytes", "lost_bytes", "strays", "mean_rate_bps", "completion_s"),
-    *("granted_bps", "fair_bps", "error"),
+    *("granted_bps", "fair_bps", "error", "control_packets", "control_bytes"),
 )
 SUBFLOWS = (
     *("subflow", "connection", "rank", "path", "sent_bytes", "delivered_bytes", "lost_bytes", "repeated_bytes"),
     *("marked", "strays", "mean_rate_bps", "granted_bps", "mean_delay_s", "most_delay_s"),
 )
-LINKS = ("link", "source", "target", "capacity_bps", "carried_bytes", "dropped", "most_packets", "utilisation")
+LINKS = (
+    *("link", "source", "target", "capacity_bps", "carried_bytes", "dropped", "most_packets", "utilisation"),
+    *("control_packets", "control_bytes"),
+)
 """Columns of the tables; see `Result`."""
 
-SPREAD = ("time_s", "of", "present", "mean", "least", "p10", "p50", "p90", "most")
+SPREAD = ("time_s", "of", "present", "mean", "magnitude", "least", "p10", "p50", "p90", "most")
 """Columns of the spread of errors; see `Result`."""
 
 
@@ -92,6 +95,7 @@ class Measured:
             "granted_bps": granted,
             "fair_bps": fair,
             "error": relative_errors(granted, fair),
+            **self._control(self._sum(self.of_subflows["control_packets"])),
         }
         return _table(CONNECTIONS, columns)
 
@@ -125,6 +129,7 @@ class Measured:
             "capacity_bps": core.capacity_bps,
             "carried_bytes": own["bytes"],
             "utilisation": utilisation,
+            **self._control(own["control_packets"]),
         }
         return _table(LINKS, columns)
 
@@ -171,6 +176,11 @@ class Measured:
     def _sum(self, of_subflows: NDArray[Any]) -> NDArray[Any]:
         """Give the sum over the subflows of each connection, which has one or more."""
         return np.add.reduceat(of_subflows, self.paths.connection_offsets[:-1])
+
+    def _control(self, packets: NDArray[Any]) -> dict[str, pl.Series]:
+        """Give the columns of control packets; null where their number is not known."""
+        number = column_of("control_packets", packets).cast(pl.UInt64)
+        return {"control_packets": number, "control_bytes": number * self.plan.control_packet_bytes}
 
     def _ends(self, source: NDArray[Any], target: NDArray[Any]) -> dict[str, pl.Series]:
         nodes = _texts(self.network.core.node_names)

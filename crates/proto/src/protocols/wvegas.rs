@@ -25,11 +25,20 @@
 //! before; and slow start follows the packet that waited least in a round. A standing queue delays all packets; a
 //! machine that halts for a moment delays only the packets then in flight, which may be all of one round.
 //!
-//! differs: the paper describes the effect of a drain (lines 19 to 25) and of a loss on windows alone. Here a drain
-//! lowers the slow start threshold with the window, so the window grows again by a packet a round and not by slow
-//! start. A loss leaves alpha unchanged, where Linux returns to the least. As printed (lines 28 to 33) it leaves the
-//! weight of the subflow too, so that the weights of all sum to more than 1, and alphas to more than `total_alpha`,
-//! until it is saturated again.
+//! The paper prints what a drain (lines 19 to 25) does to the window, and leaves the slow start threshold to Vegas.
+//! `after_drain` chooses it. With `"window"` the threshold falls to the drained window, which grows again by a packet a
+//! round. With `"kept"` it is the window before the drain, and slow start returns to there. With `"three-quarters"` it
+//! is 3/4 of that: Linux keeps at least 3/4 of each window as the threshold.
+//!
+//! A loss sets the rate to 0 (line 33), and lines 28 to 31 leave a subflow without a rate its weight, while the weights
+//! of the others sum to 1. Then the weights of all sum to more than 1, and alphas to more than `total_alpha`, until the
+//! subflow is saturated again; an alpha that a short queue cannot hold ends in the next loss. `at_loss` chooses: as
+//! printed with `"paper"`. With `"share"` the subflows with a rate share what the weights of the open subflows without
+//! one leave of 1. With `"keep"` a loss leaves the rate. With `"least"` it also returns alpha to the least.
+//!
+//! differs: Linux combines `at_loss = "least"` with `after_drain = "three-quarters"`, but it waits for the end of
+//! recovery before it returns to the least alpha, and returns to a weight of 1, which nothing reads until the next
+//! saturation. It also drains a queue of exactly twice the least.
 //!
 //! As in the paper, subflows are coupled by their alphas alone. Where a queue never holds alpha packets of a subflow,
 //! as in short queues or where packets are lost at random, its window grows by a packet a round and halves at a loss as
@@ -62,6 +71,9 @@ const LONG: f64 = 2.0;
 /// Part of the window that fits without queues which a drain leaves.
 const REST: f64 = 0.5;
 
+/// Part of the window before a drain that is the slow start threshold after it, with `after_drain = "three-quarters"`.
+const RESUMED: f64 = 0.75;
+
 /// Parameters of wVegas; the defaults are those of the paper, except `drain` and `clock`. Packets are those that wait
 /// in queues.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -83,6 +95,11 @@ pub struct Parameters {
     /// Condition under which windows drain queues, so that bases are right: "saturated", "steady", "paper" as it is
     /// printed, or "off".
     pub drain: Drain,
+    /// Slow start threshold after a drain: "window", the drained window; "three-quarters" of the window before the drain;
+    /// or "kept", all of that.
+    pub after_drain: AfterDrain,
+    /// Effect of a loss on rates and weights: "paper" as it is printed, "share", "keep", or "least".
+    pub at_loss: AtLoss,
     /// Resolution of the clock: round trips are whole multiples of it; 0 s to 1 s, where "0 s" means exact times.
     #[serde(deserialize_with = "clock")]
     pub clock: SpanText,
@@ -104,9 +121,45 @@ pub enum Drain {
     Off,
 }
 
+/// The slow start threshold after a drain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AfterDrain {
+    /// The drained window, which grows again by a packet a round.
+    #[default]
+    Window,
+    /// Three quarters of the window before the drain; slow start returns to there.
+    ThreeQuarters,
+    /// The window before the drain; slow start returns to there.
+    Kept,
+}
+
+/// The effect of a loss or mark on rates and weights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AtLoss {
+    /// The subflow forgets its rate and keeps its weight and alpha; the weights of subflows with a rate sum to 1.
+    #[default]
+    Paper,
+    /// The subflow forgets its rate and keeps its weight and alpha; subflows with a rate share the rest of 1.
+    Share,
+    /// The subflow keeps its rate, weight and alpha.
+    Keep,
+    /// The subflow forgets its rate, and its alpha returns to the least.
+    Least,
+}
+
 impl Default for Parameters {
     fn default() -> Self {
-        Self { total_alpha: 10.0, alpha: 2.0, gamma: 1.0, drain: Drain::Saturated, clock: SpanText(Span(0)) }
+        Self {
+            total_alpha: 10.0,
+            alpha: 2.0,
+            gamma: 1.0,
+            drain: Drain::Saturated,
+            after_drain: AfterDrain::Window,
+            at_loss: AtLoss::Paper,
+            clock: SpanText(Span(0)),
+        }
     }
 }
 
@@ -172,14 +225,21 @@ impl Subflow {
     }
 
     /// Reduces the window if the queue has become long: in a round with this mean, by this round trip of it.
-    fn drain(&mut self, mean: f64, compared: f64, base: f64) {
+    fn drain(&mut self, mean: f64, compared: f64, base: f64, after: AfterDrain) {
         let queue = mean - base;
         if self.least_queue <= 0.0 || self.least_queue > queue {
             self.least_queue = queue;
         }
         if compared - base > LONG * self.least_queue {
+            let resumed = match after {
+                AfterDrain::Window => None,
+                AfterDrain::ThreeQuarters => Some(RESUMED * self.window),
+                AfterDrain::Kept => Some(self.window),
+            };
             self.window *= REST * base / mean;
             self.least_queue = 0.0;
+            (self.threshold, self.is_growing) =
+                resumed.map_or((self.threshold.min(self.window), self.is_growing), |threshold| (threshold, true));
         }
     }
 }
@@ -227,20 +287,31 @@ impl Wvegas {
         } else if backlog > own.alpha {
             own.window -= 1.0;
         }
+        own.threshold = own.threshold.min(own.window);
+        let after = self.parameters.after_drain;
         match self.parameters.drain {
-            Drain::Saturated if is_saturated => own.drain(rtt, rtt, base),
-            Drain::Steady if is_saturated => own.drain(rtt, own.trips.least().min(own.before), base),
-            Drain::Paper => own.drain(rtt, rtt, base),
+            Drain::Saturated if is_saturated => own.drain(rtt, rtt, base, after),
+            Drain::Steady if is_saturated => own.drain(rtt, own.trips.least().min(own.before), base, after),
+            Drain::Paper => own.drain(rtt, rtt, base, after),
             Drain::Saturated | Drain::Steady | Drain::Off => {}
         }
-        own.threshold = own.threshold.min(own.window);
     }
 
     /// Computes the weights of all subflows that have a rate.
     fn weigh(&mut self) {
         let total: f64 = self.subflows.iter().map(|subflow| subflow.rate).sum();
+        let shared = self.shared();
         for subflow in self.subflows.iter_mut().filter(|subflow| subflow.rate > 0.0) {
-            subflow.weight = subflow.rate / total;
+            subflow.weight = subflow.rate / total * shared;
+        }
+    }
+
+    /// Sum of the weights of all subflows that have a rate.
+    fn shared(&self) -> f64 {
+        let without = self.subflows.iter().filter(|subflow| subflow.is_open && subflow.rate <= 0.0);
+        match self.parameters.at_loss {
+            AtLoss::Share => (1.0 - without.map(|subflow| subflow.weight).sum::<f64>()).max(0.0),
+            AtLoss::Paper | AtLoss::Keep | AtLoss::Least => 1.0,
         }
     }
 }
@@ -288,7 +359,13 @@ impl WindowControl for Wvegas {
         own.threshold = (window / 2.0).max(LEAST);
         own.window = if signal == Signal::Timeout { 1.0 } else { own.threshold };
         own.trips.begin_round();
-        (own.rate, own.least_queue) = (0.0, 0.0);
+        own.least_queue = 0.0;
+        if self.parameters.at_loss != AtLoss::Keep {
+            own.rate = 0.0;
+        }
+        if self.parameters.at_loss == AtLoss::Least {
+            own.alpha = self.parameters.alpha;
+        }
     }
 
     fn on_idle(&mut self, subflow: usize) {
@@ -364,6 +441,26 @@ mod tests {
     }
 
     #[test]
+    fn with_share_the_weights_of_open_subflows_sum_to_one() {
+        let parameters = Parameters { at_loss: AtLoss::Share, ..Parameters::default() };
+        let mut wvegas = wvegas(parameters, &[10.0; 4]);
+        for (subflow, (weight, rate)) in [(0.4, 100.0), (0.25, 50.0), (0.35, 200.0), (0.7, 0.0)].into_iter().enumerate()
+        {
+            (wvegas.subflows[subflow].weight, wvegas.subflows[subflow].rate) = (weight, rate);
+        }
+        wvegas.close(3);
+        // A quarter is kept for the subflow with the loss. The others share 3/4 as 1 to 2. The last is closed.
+        wvegas.on_signal(1, Signal::Loss, 10, Time(0));
+        wvegas.weigh();
+        let weights: Vec<f64> = wvegas.subflows.iter().map(|subflow| subflow.weight).collect();
+        assert!(is_near(weights[0], 0.25) && is_near(weights[1], 0.25) && is_near(weights[2], 0.5), "{weights:?}");
+        // With no loss they are 100, 50 and 200 of 350.
+        wvegas.subflows[1].rate = 50.0;
+        wvegas.weigh();
+        assert!(is_near(wvegas.subflows[2].weight, 4.0 / 7.0));
+    }
+
+    #[test]
     fn alpha_is_the_weight_times_ten_and_at_least_two() {
         // 30 100 / 200 = 15 packets wait: 30 / 0.2 = 150 a second, 150 / (150 + 50) of 10 is 7.5.
         for (sibling, alpha) in [(50.0, 7.5), (450.0, 2.5), (1350.0, 2.0)] {
@@ -396,6 +493,27 @@ mod tests {
                 round(&mut wvegas, 0, &[rtt]);
                 assert!(is_near(wvegas.window(0), window), "{}", wvegas.window(0));
             }
+        }
+    }
+
+    #[test]
+    fn after_a_drain_slow_start_returns_to_the_threshold() {
+        // Half of 31 waits, which is more than alpha, so 30, and half of 30 100 / 200. Slow start doubles that every other
+        // round, up to the threshold: 7.5 itself, 3/4 of 30, or 30. A round that ends there adds a packet.
+        for (after_drain, windows) in [
+            (AfterDrain::Window, [7.5, 8.5, 9.5, 10.5]),
+            (AfterDrain::ThreeQuarters, [7.5, 15.5, 15.5, 23.5]),
+            (AfterDrain::Kept, [7.5, 15.5, 15.5, 31.0]),
+        ] {
+            let mut wvegas = after_100_ms(Parameters { after_drain, ..Parameters::default() }, &[31.0]);
+            wvegas.subflows[0].least_queue = 0.02;
+            round(&mut wvegas, 0, &[0.2]);
+            let mut seen = vec![wvegas.window(0)];
+            for packets in [8, 16, 16] {
+                round(&mut wvegas, 0, &vec![0.1; packets]);
+                seen.push(wvegas.window(0));
+            }
+            assert!(seen.iter().zip(windows).all(|(&seen, window)| is_near(seen, window)), "{seen:?}");
         }
     }
 
@@ -476,12 +594,18 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_makes_it_forget_its_rate() {
-        let mut wvegas = wvegas(Parameters::default(), &[30.0]);
-        (wvegas.subflows[0].rate, wvegas.subflows[0].least_queue) = (5.0, 0.1);
-        wvegas.on_signal(0, Signal::Loss, 30, Time(0));
-        assert!(is_near(wvegas.window(0), 15.0));
-        assert!(wvegas.subflows[0].rate <= 0.0 && wvegas.subflows[0].least_queue <= 0.0);
+    fn a_loss_makes_it_forget_its_rate_or_alpha() {
+        for (at_loss, rate, alpha) in
+            [(AtLoss::Paper, 0.0, 6.0), (AtLoss::Share, 0.0, 6.0), (AtLoss::Keep, 5.0, 6.0), (AtLoss::Least, 0.0, 2.0)]
+        {
+            let mut wvegas = wvegas(Parameters { at_loss, ..Parameters::default() }, &[30.0]);
+            let own = &mut wvegas.subflows[0];
+            (own.rate, own.alpha, own.least_queue) = (5.0, 6.0, 0.1);
+            wvegas.on_signal(0, Signal::Loss, 30, Time(0));
+            let own = &wvegas.subflows[0];
+            assert!(is_near(own.window, 15.0) && own.least_queue <= 0.0);
+            assert!(is_near(own.rate, rate) && is_near(own.alpha, alpha), "{at_loss:?} {own:?}");
+        }
     }
 
     #[test]

@@ -31,6 +31,7 @@ use crate::shard::{Cargo, Message, Shard};
 use clock::{Clock, Kind, id};
 use connections::Connections;
 pub(crate) use connections::{Connection, UNSET};
+pub use control::ControlCount;
 use control::ControlLinks;
 use data::Data;
 pub(crate) use data::Waits;

@@ -7,6 +7,7 @@ mod behaviour;
 mod cobb;
 mod common;
 mod conformance;
+mod control_counts;
 mod d_slen;
 mod erica;
 mod failures;

@@ -36,6 +36,12 @@ def mean_error(run: Simulated, of: str, window_s: Window) -> float:
     return _over_samples(run, of, window_s, pl.col("mean").mean())
 
 
+@measure("mean-magnitude", of=BEARER, unit="of the rate", runs=SIMULATED, windowed=True)
+def mean_magnitude(run: Simulated, of: str, window_s: Window) -> float:
+    """Give the mean magnitude of errors, as a mean over samples: how inaccurate rates are, whether too high or low."""
+    return _over_samples(run, of, window_s, pl.col("magnitude").mean())
+
+
 @measure("highest-mean-error", of=BEARER, unit="of the rate", runs=SIMULATED, windowed=True)
 def highest_mean_error(run: Simulated, of: str, window_s: Window) -> float:
     """Give the highest mean error of a sample."""

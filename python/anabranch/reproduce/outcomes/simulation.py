@@ -39,6 +39,7 @@ class Simulation:
         self.result = result
         self.paths = Paths(Demands(plan.network, plan.core.demands()), plan.core.paths())
         self.packet_bytes = plan.core.packet_bytes
+        self.control_is_in_band = plan.core.control_is_in_band
         self.capacity_changes = plan.core.capacity_changes
         frame = result.connections.with_columns(pl.col("stopped_s").fill_null(result.meta["reached_s"]).alias("end_s"))
         self.connections = {row["connection"]: row for row in frame.rows(named=True)}

@@ -4,6 +4,7 @@
 //! reorder them is repaired unless the scenario says otherwise (`reliable_hop.rs`): then its packets travel in frames.
 //! On a hop that does none of that the frames would change nothing, and are left out.
 
+mod counts;
 mod headed;
 mod pacing;
 mod reliable_hop;
@@ -24,6 +25,7 @@ use crate::packet::{ControlPacket, NO_COPIES};
 use crate::routes::{END, Routes};
 use crate::shard::Cargo;
 use crate::slab::Slab;
+pub use counts::ControlCount;
 use pacing::Waiting;
 use reliable_hop::RepairedHops;
 
@@ -43,6 +45,8 @@ pub(crate) struct ControlLinks {
     replies: VecDeque<ControlPacket>,
     /// Control packets, and data packets with headers, that entered a link of the network.
     entered: u64,
+    /// For each subflow the counts of its control packets, where its source is.
+    counts: Vec<ControlCount>,
 }
 
 /// The values of a link that every control packet needs; those of twins mostly share a cache line.
@@ -56,6 +60,8 @@ struct ControlLink {
     /// The capacity that protocols see, in bit/s: infinite for a link without limit, NaN for a capacity that changes.
     capacity: f64,
     twin: u32,
+    /// The number of control packets that entered the link; the greatest number if there were more.
+    crossed: u32,
 }
 
 impl ControlLinks {
@@ -76,6 +82,7 @@ impl ControlLinks {
             orders: LinkOrders::default(),
             replies: VecDeque::new(),
             entered: 0,
+            counts: vec![ControlCount::default(); plan.paths.len()],
         }
     }
 
@@ -99,6 +106,18 @@ impl ControlLinks {
     /// Control packets, and data packets with headers, that entered a link of the network.
     pub fn hops(&self) -> u64 {
         self.entered
+    }
+
+    /// The counts of a subflow's control packets; all 0 outside of the shard of its source.
+    pub fn count(&self, subflow: usize) -> ControlCount {
+        self.counts[subflow]
+    }
+
+    /// The number of control packets that entered a link from here.
+    ///
+    /// Control packets include those that sinks and links send, and the frames of repaired hops.
+    pub fn crossed(&self, link: usize) -> u64 {
+        u64::from(self.of_links[link].crossed)
     }
 
     /// Whether the controls of a link hold nothing of any connection.
@@ -176,7 +195,7 @@ impl ControlLink {
                 demand.expect("it has a link because it has a demand").0
             }
         };
-        Self { last: 0, delay: links.delay(l as u32), capacity, twin: routes.twins[l] }
+        Self { last: 0, delay: links.delay(l as u32), capacity, twin: routes.twins[l], crossed: 0 }
     }
 }
 
@@ -213,6 +232,7 @@ impl World<'_> {
         let run = &self.plan.run;
         let counts = run.control_share.is_some() && run.control == ControlPlane::InBand;
         self.subflows[s as usize].on_control_sent(self.clock.now(), counts.then_some(run.control_packet));
+        self.control_links.counts[s as usize].sent += 1;
         if self.ask_link(index) {
             self.travel(index);
         }
@@ -390,7 +410,9 @@ impl World<'_> {
             Some(now.saturating_add(own.delay).max(own.last.saturating_add(1)))
         };
         let Some(arrival) = arrival else { return Arrivals { first: None, second: None } };
-        self.control_links.of_links[l].last = arrival;
+        let own = &mut self.control_links.of_links[l];
+        own.last = arrival;
+        own.crossed = own.crossed.saturating_add(1);
         self.control_links.entered += u64::from(!self.routes.is_of_demand(link));
         let Some(fates) = self.control_links.fates.get_mut(l).and_then(Option::as_mut) else {
             return Arrivals { first: Some(arrival), second: None };
