@@ -83,7 +83,8 @@ def measured(tmp_path: Path, wanted: dict[str, tuple[float, float]], window: str
     (folder / "scenario.toml").write_text(SCENARIO)
     (folder / "experiment.toml").write_text(head + RUNS)
     rows = [
-        f'[[quantity]]\nname = "{name}"\nwindow = {window}\nrecorded = {value}\ntolerance = {close}\ntolerance_why = "w"\n'
+        f'[[quantity]]\nname = "{name}"\nwindow = {window}\nrecorded = {value}\n'
+        f'tolerance = {close}\ntolerance_why = "w"\n'
         for name, (value, close) in wanted.items()
     ]
     (folder / "expected.toml").write_text("\n".join(rows))
