@@ -34,7 +34,9 @@ def shared_data() -> Path:
     return SHARED
 
 
-LIVE = ("test_fetch", "test_live", "test_live_acceptance", "test_live_marks", "test_live_sources", "test_perf")
+LIVE_KINDS = ("acceptance", "from_sources", "marks", "sources")
+
+LIVE = ("test_fetch", "test_live", "test_perf", *(f"test_live_{kind}" for kind in LIVE_KINDS))
 """Modules whose tests need real connections."""
 
 

@@ -88,3 +88,22 @@ def test_the_summary_of_a_run_has_them(tmp_path: Path) -> None:
     result = ab.run(SCENARIO)
     result.write(tmp_path / "out")
     assert ab.read_result(tmp_path / "out").meta["control_hops"] == 197
+
+
+@pytest.mark.parametrize(
+    ("protocol", "mean", "most"), [("d-slen", 1, 1), ("slbn", 2, 2), ("d-slen={variant='paper'}", 2, 2)]
+)
+def test_of_two_equal_links_d_slen_takes_the_setter_alone_and_as_printed_both_as_slbn_does(
+    tmp_path: Path, protocol: str, mean: int, most: int
+) -> None:
+    name, _, parameters = protocol.partition("=")
+    run = simulation(tmp_path, [f"defaults.connection.protocol={{{name}={parameters or '{}'}}}".replace("'", '"')])
+    assert (number(run, "mean-bottlenecks"), number(run, "most-bottlenecks")) == (mean, most)
+    assert run.simulation.result.connections.select("mean_bottlenecks", "most_bottlenecks").row(0) == (mean, most)
+
+
+def test_other_protocols_have_no_sets_of_bottlenecks(tmp_path: Path) -> None:
+    run = simulation(tmp_path, ["defaults.connection.protocol=bfyz"])
+    assert run.simulation.result.connections["mean_bottlenecks"].null_count() == 1
+    with pytest.raises(ScenarioError, match="d-SLEN and SLBN have such sets"):
+        number(run, "mean-bottlenecks")

@@ -157,7 +157,7 @@ def test_a_claim_is_borne_out_under_a_reading_that_the_row_names(tmp_path: Path)
         ("equal shares", "not borne out"),
         ("fair shares", "borne out"),
     ]
-    under = "1 borne out (1 under a reading that the paper does not print; fair shares: 1)"
+    under = "1 borne out (1 otherwise than described: fair shares: 1)"
     assert summary(rows) == f"1 claim: {under}\n0 verdicts other than on record"
     (own,) = made(tmp_path, READINGS.replace('expect = "not borne out"\n', ""))
     assert own.is_changed, "a reading that turns is told, though another bears the claim out"

@@ -13,7 +13,7 @@ fn agent() -> Agent {
         id: AgentId(1),
         epoch: 7,
         protocols: ["d-slen", "slbn"].iter().filter_map(|name| Protocol::named(name)).collect(),
-        links: vec![LinkSettings { link: 0, to: AgentId(2), capacity: Rate(1e7) }],
+        links: vec![LinkSettings { link: 0, to: AgentId(2), capacity: Rate(1e7), parts: Vec::new() }],
         neighbours: vec![AgentId(0), AgentId(2)],
         gap: Span(0),
         lease: Span::us(1),

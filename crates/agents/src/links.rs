@@ -8,14 +8,17 @@ use anabranch_proto::{LinkControls, LinkOrders, LinkView, Protocol, QueueView, V
 use crate::message::{AgentId, Fate, Fields, Parcel, UNLIMITED};
 
 /// A link that leaves the agent's node.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinkSettings {
     /// Number of the link in the network.
     pub link: u32,
     /// The agent of the node where the link ends.
     pub to: AgentId,
-    /// Capacity that the link divides among sessions; infinite for no limit.
+    /// Capacity of the link; infinite for no limit.
     pub capacity: Rate,
+    /// For each protocol the part of the capacity that the link divides among its sessions; all of it for protocols that
+    /// are missing.
+    pub parts: Vec<f64>,
 }
 
 /// All links of an agent.
@@ -29,6 +32,7 @@ pub(crate) struct Links {
 struct Link {
     to: AgentId,
     capacity: Rate,
+    parts: Vec<f64>,
     /// The controls of all links, for each protocol.
     controls: Vec<Box<dyn LinkControls>>,
 }
@@ -72,8 +76,8 @@ impl Links {
     pub fn new(links: &[LinkSettings], protocols: Vec<Protocol>) -> Self {
         let controls = || protocols.iter().map(|protocol| protocol.links(1)).collect();
         let link = |settings: &LinkSettings| {
-            let LinkSettings { link, to, capacity } = *settings;
-            (link, Link { to, capacity: limited(capacity), controls: controls() })
+            let LinkSettings { link, to, capacity, parts } = settings.clone();
+            (link, Link { to, capacity: limited(capacity), parts, controls: controls() })
         };
         Self { all: links.iter().map(link).collect(), protocols, generation: 0, orders: LinkOrders::default() }
     }
@@ -107,20 +111,27 @@ impl Links {
     pub fn on_parcel(&mut self, now: Time, parcel: &mut Parcel) {
         let at = usize::from(parcel.at);
         let Some(link) = self.all.get_mut(&parcel.steps[at].link) else { return };
-        let Some(controls) = link.controls.get_mut(usize::from(parcel.protocol)) else { return };
-        parcel.ceiling = parcel.ceiling.min(link.capacity.0);
+        let protocol = usize::from(parcel.protocol);
+        let Some(controls) = link.controls.get_mut(protocol) else { return };
+        let capacity = handed_out(link.capacity, link.parts.get(protocol).copied());
+        parcel.ceiling = parcel.ceiling.min(capacity.0);
         if parcel.generation != self.generation {
             parcel.fate = Fate::Stale;
             return;
         }
         let place = (parcel.position(), parcel.is_returning);
         let before = parcel.fields;
-        parcel.fields = show(controls.as_mut(), (now, link.capacity), place, before, &mut self.orders);
+        parcel.fields = show(controls.as_mut(), (now, capacity), place, before, &mut self.orders);
         if !parcel.are_fields_sound() {
             // This fails only for a packet that no agent made; the others cannot read it.
             (parcel.fields, parcel.fate) = (before, Fate::Lost);
         }
     }
+}
+
+/// The part of a capacity that a protocol hands out; a link without a limit stays so.
+fn handed_out(capacity: Rate, part: Option<f64>) -> Rate {
+    if capacity.0 >= UNLIMITED { capacity } else { Rate(capacity.0 * part.unwrap_or(1.0)) }
 }
 
 /// The capacity for protocols, in which a very high capacity replaces an infinite one, so that sums stay right when a

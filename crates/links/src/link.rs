@@ -31,7 +31,8 @@ struct Link {
     special: u32,
     /// Greatest number of packets since the last call of [`Links::peak`].
     peak_packets: u32,
-    most_packets: u32,
+    /// Longest time that the link needs to send all that waits, in picoseconds; seven digits fit the cache line.
+    longest_wait: f32,
     /// Greatest number of packets that may wait.
     limit_packets: u32,
     bytes: u64,
@@ -52,13 +53,17 @@ pub struct Links {
     hot: Vec<Link>,
     departures: Departures,
     special: Vec<Special>,
-    dropped: Vec<Dropped>,
+    seldom: Vec<Seldom>,
 }
 
-/// The number of packets that a link dropped, and the bytes of those for which there was no room.
+/// The counters of a link that few packets change.
 #[derive(Clone, Copy, Debug, Default)]
-struct Dropped {
-    packets: u64,
+struct Seldom {
+    /// Greatest number of packets before the last call of [`Links::peak`].
+    most_packets: u32,
+    /// Number of packets that the link dropped.
+    dropped: u64,
+    /// Bytes of the packets for which there was no room.
     refused_bytes: u64,
 }
 
@@ -73,6 +78,8 @@ pub struct Totals {
     pub dropped: u64,
     /// Greatest number of packets that waited, including the packet in transmission.
     pub most_packets: u32,
+    /// Longest time that the link needed to send all that waited and was in transmission, in picoseconds.
+    pub longest_wait: u64,
 }
 
 /// Bytes that a link of constant capacity still has to send.
@@ -109,11 +116,11 @@ impl Links {
             waiting: self.departures.ring(),
             special,
             peak_packets: 0,
-            most_packets: 0,
+            longest_wait: 0.0,
             limit_packets: plan.limit.packets.filter(|_| has_queue).unwrap_or(u32::MAX),
             bytes: 0,
         });
-        self.dropped.push(Dropped::default());
+        self.seldom.push(Seldom::default());
     }
 
     /// Number of links.
@@ -142,7 +149,7 @@ impl Links {
         self.departures.push(&mut link.waiting, free_at);
         let packets = link.waiting.len();
         link.peak_packets = link.peak_packets.max(packets);
-        link.most_packets = link.most_packets.max(packets);
+        link.longest_wait = link.longest_wait.max((free_at - now) as f32);
         link.bytes += u64::from(bytes);
         Some(free_at.saturating_add(link.delay))
     }
@@ -158,21 +165,21 @@ impl Links {
 
     #[cold]
     fn refuse(&mut self, l: u32, bytes: u32) {
-        let dropped = &mut self.dropped[l as usize];
-        dropped.packets += 1;
-        dropped.refused_bytes += u64::from(bytes);
+        let seldom = &mut self.seldom[l as usize];
+        seldom.dropped += 1;
+        seldom.refused_bytes += u64::from(bytes);
     }
 
-    /// Records the number of packets that wait at a link or are in transmission.
-    pub fn note_waiting(&mut self, l: u32, packets: u32) {
+    /// Records the number of packets that wait at a link or are in transmission, and the seconds to send those.
+    pub fn note_waiting(&mut self, l: u32, packets: u32, seconds: f64) {
         let link = &mut self.hot[l as usize];
         link.peak_packets = link.peak_packets.max(packets);
-        link.most_packets = link.most_packets.max(packets);
+        link.longest_wait = link.longest_wait.max((1e12 * seconds) as f32);
     }
 
     /// Counts a packet that was lost on the way.
     pub fn drop_one(&mut self, l: u32) {
-        self.dropped[l as usize].packets += 1;
+        self.seldom[l as usize].dropped += 1;
     }
 
     /// Reads the fields that every packet needs, to fetch them into the cache early.
@@ -206,12 +213,15 @@ impl Links {
     pub fn peak(&mut self, l: usize, now: u64) -> u32 {
         let link = &mut self.hot[l];
         self.departures.settle(&mut link.waiting, now);
-        std::mem::replace(&mut link.peak_packets, link.waiting.len())
+        let peak = std::mem::replace(&mut link.peak_packets, link.waiting.len());
+        let seldom = &mut self.seldom[l];
+        seldom.most_packets = seldom.most_packets.max(peak);
+        peak
     }
 
     /// Total bytes that arrived at a link, including packets for which there was no room.
     pub fn arrived(&self, l: usize) -> u64 {
-        self.hot[l].bytes + self.dropped[l].refused_bytes
+        self.hot[l].bytes + self.seldom[l].refused_bytes
     }
 
     /// Present capacity of a link; infinite for a link without a limit.
@@ -250,7 +260,14 @@ impl Links {
     pub fn totals(&self, l: usize, now: u64) -> Totals {
         let link = &self.hot[l];
         let sent = link.bytes - self.backlog(l, now).min(link.bytes);
-        Totals { bytes: link.bytes, sent, dropped: self.dropped[l].packets, most_packets: link.most_packets }
+        let seldom = &self.seldom[l];
+        Totals {
+            bytes: link.bytes,
+            sent,
+            dropped: seldom.dropped,
+            most_packets: seldom.most_packets.max(link.peak_packets),
+            longest_wait: link.longest_wait as u64,
+        }
     }
 }
 
@@ -300,6 +317,9 @@ mod tests {
         assert_eq!((link.backlog(0, MILLISECOND), link.peak(0, MILLISECOND)), (1000, 2));
         assert_eq!(link.enter(0, 3 * MILLISECOND / 2, 1000), Some(8 * MILLISECOND));
         assert_eq!((link.totals(0, 0).most_packets, link.totals(0, 0).bytes), (2, 3000));
+        // The longest wait has seven digits.
+        let bits = link.totals(0, 0).longest_wait as f64 / link.hot[0].ps_per_byte;
+        assert!((bits - 3000.0).abs() < 0.01, "{bits}");
     }
 
     #[test]

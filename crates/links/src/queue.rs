@@ -68,7 +68,8 @@ impl ServedQueue {
         }
         self.discipline.enqueue(now, item, capacity, dropped);
         let in_transmission = self.is_busy && !self.has_opportunities;
-        links.note_waiting(link, self.discipline.len() as u32 + u32::from(in_transmission));
+        let seconds = 8.0 * self.backlog() as f64 / links.capacity(link as usize, now).0;
+        links.note_waiting(link, self.discipline.len() as u32 + u32::from(in_transmission), seconds);
         if self.is_busy {
             Next::Nothing
         } else if self.has_opportunities {

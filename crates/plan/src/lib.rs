@@ -73,6 +73,9 @@ pub struct LinkPlan {
     /// The opportunities at which packets leave; `None` if the link sends at any time. With opportunities, `changes`
     /// only reports their rate as the capacity.
     pub opportunities: Option<Opportunities>,
+    /// The part of the capacity that each of some protocols may hand out, by the name of the protocol; over 0 and at most
+    /// 1. The others may hand out all of it.
+    pub shares: Vec<(&'static str, f64)>,
 }
 
 /// A limit on the data that wait at a link.
@@ -195,6 +198,17 @@ impl PathTime {
 }
 
 impl Plan {
+    /// The share that a link has for the connections of a protocol, over 0 and at most 1; `None` if it has none.
+    pub fn share(&self, link: LinkId, protocol: usize) -> Option<f64> {
+        let name = self.protocols[protocol].name();
+        self.links[link.index()].shares.iter().find(|(of, _)| *of == name).map(|(_, part)| *part)
+    }
+
+    /// The part of a link's capacity that a protocol hands out: what its headroom leaves of its share, or of all.
+    pub fn handed_out(&self, link: LinkId, protocol: usize) -> f64 {
+        self.share(link, protocol).unwrap_or(1.0) * (1.0 - self.protocols[protocol].headroom())
+    }
+
     /// A search for the paths of a connection that share links.
     pub fn group_search(&self) -> GroupSearch {
         GroupSearch::new(&self.network, self.assistance.sharing, &self.assistance.without)

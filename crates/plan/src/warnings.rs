@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_core::{ConnectionId, Time};
+use anabranch_core::{ConnectionId, LinkId, Time};
 
 use crate::Plan;
 
 /// Greatest number of links that a warning names.
 const MOST_NAMED: usize = 5;
+
+/// The distance of a sum of shares from 1 that rounding may make.
+const ROUNDING: f64 = 1e-9;
 
 /// The time of arrival at a link of connections under a protocol, and the time of their end.
 type Stay = (Time, Time);
@@ -18,9 +21,9 @@ impl Plan {
         [self.several_granters(), self.unrepaired_losses()].into_iter().flatten().collect()
     }
 
-    /// Warns of links on which a protocol that grants rates meets another protocol.
+    /// Warns of links on which a protocol that grants rates meets another protocol, unless shares keep them apart.
     ///
-    /// The links of such a protocol know only its own connections, and grant these the whole capacity.
+    /// The links of such a protocol know only its own connections, and grant these the whole capacity or its share.
     fn several_granters(&self) -> Option<String> {
         let grants = |protocol: usize| !self.protocols[protocol].capabilities().keeps_windows();
         if self.protocols.len() < 2 || !(0..self.protocols.len()).any(grants) {
@@ -35,7 +38,8 @@ impl Plan {
             };
             let met: Vec<&str> =
                 stays.iter().filter(|&(p, stay)| meets((p, stay))).map(|(&p, _)| self.protocols[p].title()).collect();
-            if !met.is_empty() && self.network.links()[link].capacity.0.is_finite() {
+            let is_divided = self.is_divided(LinkId(link as u32), stays.keys().copied());
+            if !met.is_empty() && !is_divided && self.network.links()[link].capacity.0.is_finite() {
                 shared.push(format!("`{}` ({})", self.network.links()[link].name, met.join(", ")));
             }
         }
@@ -44,6 +48,16 @@ impl Plan {
             "protocols that grant rates do not know of the connections of others, so more may be granted than these \
              links carry: {named}"
         ))
+    }
+
+    /// Whether shares keep protocols apart at a link: each that grants rates has one, and together they are no more than
+    /// the link, or less than that where a protocol that keeps windows needs the rest.
+    fn is_divided(&self, link: LinkId, mut protocols: impl Iterator<Item = usize> + Clone) -> bool {
+        let keeps_windows = |protocol: usize| self.protocols[protocol].capabilities().keeps_windows();
+        let mut granters = protocols.clone().filter(|&protocol| !keeps_windows(protocol));
+        let total = granters.try_fold(0.0, |sum, protocol| self.share(link, protocol).map(|share| sum + share));
+        let most = if protocols.any(keeps_windows) { 1.0 - ROUNDING } else { 1.0 + ROUNDING };
+        total.is_some_and(|total| total <= most)
     }
 
     /// Warns of links that lose, repeat or reorder control packets that carry changes to sums, without repair.

@@ -36,7 +36,7 @@ pub trait QueueView {
 pub struct LinkView<'a> {
     /// The present time.
     pub now: Time,
-    /// Capacity of the link now; finite.
+    /// Capacity of the link that the protocol may hand out now; finite.
     pub capacity: Rate,
     /// Data queue of the link.
     pub queue: &'a dyn QueueView,

@@ -6,6 +6,17 @@ pub use crate::protocols::Header;
 
 const _: () = assert!(std::mem::size_of::<Header>() <= 96, "a header must fit into 96 bytes");
 
+impl Header {
+    /// The number of links in the set of bottlenecks that the packet carries; `None` if it carries no such set.
+    pub fn bottlenecks(&self) -> Option<u32> {
+        match self {
+            Self::DSlen(probe) => Some(probe.bottlenecks.len()),
+            Self::Slbn(probe) => Some(probe.bottlenecks.len()),
+            _ => None,
+        }
+    }
+}
+
 /// A set of positions in a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Positions(u128);

@@ -65,6 +65,9 @@ impl PyLiveOutcome {
         put(&table, "mean_delay_s", all.iter().map(|s| mean(s.count.delays, s.count.packets)))?;
         put(&table, "most_delay_s", all.iter().map(|s| s.count.most_delay as f64 / 1e12))?;
         put(&table, "control_packets", all.iter().map(|_| f64::NAN))?;
+        for name in ["bottleneck_sets", "bottlenecks", "most_bottlenecks"] {
+            put(&table, name, all.iter().map(|_| 0_u64))?;
+        }
         Ok(table)
     }
 
@@ -74,6 +77,7 @@ impl PyLiveOutcome {
         put(&table, "bytes", all.iter().map(|l| l.sent))?;
         put(&table, "dropped", all.iter().map(|l| l.dropped))?;
         put(&table, "most_packets", all.iter().map(|l| l.most_packets))?;
+        put(&table, "most_wait_s", all.iter().map(|l| l.most_wait as f64 / 1e12))?;
         put(&table, "warm_bytes", all.iter().map(|l| l.sent_warm))?;
         put(&table, "control_packets", all.iter().map(|_| f64::NAN))?;
         Ok(table)

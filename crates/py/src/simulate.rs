@@ -86,6 +86,9 @@ impl PyOutcome {
         put(&table, "mean_delay_s", all.iter().map(|s| s.mean_delay_s))?;
         put(&table, "most_delay_s", all.iter().map(|s| s.most_delay_s))?;
         put(&table, "control_packets", all.iter().map(|s| s.control.sent))?;
+        put(&table, "bottleneck_sets", all.iter().map(|s| s.control.sets))?;
+        put(&table, "bottlenecks", all.iter().map(|s| s.control.bottlenecks))?;
+        put(&table, "most_bottlenecks", all.iter().map(|s| s.control.most_bottlenecks))?;
         Ok(table)
     }
 
@@ -95,6 +98,7 @@ impl PyOutcome {
         put(&table, "bytes", all.iter().map(|l| l.totals.sent))?;
         put(&table, "dropped", all.iter().map(|l| l.totals.dropped))?;
         put(&table, "most_packets", all.iter().map(|l| l.totals.most_packets))?;
+        put(&table, "most_wait_s", all.iter().map(|l| l.totals.longest_wait as f64 / 1e12))?;
         put(&table, "warm_bytes", all.iter().map(|l| l.sent_warm))?;
         put(&table, "control_packets", all.iter().map(|l| l.control_packets))?;
         Ok(table)

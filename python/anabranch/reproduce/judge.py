@@ -54,13 +54,12 @@ def _claim(experiment: Experiment, claim: Claim, outcomes: Outcomes) -> Row:
     order = [BORNE_OUT, OPEN] if claim.published else [KEPT]
     chosen = _best(readings, order)
     several = len(readings) > 1
-    ours = "; ".join(f"[{own.name}: {own.verdict}] {own.ours}" for own in readings) if several else str(chosen.ours)
     return Row(
         item=experiment.item,
         quantity=claim.name,
         kind="claim" if claim.published is not None else "record",
         published=claim.published,
-        ours=ours,
+        ours=chosen.ours,
         verdict=chosen.verdict,
         expected=claim.expect,
         is_changed=any(own.verdict != own.expected for own in readings),

@@ -78,7 +78,7 @@ class Row:
     is_changed : bool
         Whether a verdict is not the one on record, under any reading.
     reading : str
-        The reading of the paper that the verdict hangs on; empty if the paper describes all that matters.
+        The reading of the paper that has this verdict; empty if the paper describes all that matters.
     readings : tuple of Reading
         Ours under each reading; empty if there is one.
     margin : float or None
@@ -125,6 +125,11 @@ class Row:
     def ours_text(self) -> str:
         """Our number as text, with its interval."""
         return _with_interval(self.ours, self.half_width, self.seeds)
+
+    @property
+    def is_as_described(self) -> bool:
+        """Whether the verdict is of what the paper describes, the first reading, and hangs on no other."""
+        return not self.reading or (bool(self.readings) and self.readings[0].name == self.reading)
 
     @property
     def unjudged(self) -> Row:

@@ -86,13 +86,13 @@ WORDS = {
 
 def _readings(rows: Sequence[Row]) -> str:
     """Say how many hang on a reading of the paper, and on which."""
-    found = Counter(row.reading for row in rows if row.reading)
+    found = Counter(row.reading for row in rows if not row.is_as_described)
     if not found:
         return ""
     named = ", ".join(f"{reading}: {count}" for reading, count in found.most_common(3))
     rest = len(found) - 3
     more = f" and {rest} more" if rest > 0 else ""
-    return f" ({sum(found.values())} under a reading that the paper does not print; {named}{more})"
+    return f" ({sum(found.values())} otherwise than described: {named}{more})"
 
 
 def _causes(rows: Sequence[Row]) -> str:

@@ -166,7 +166,7 @@ def _warnings(plan: Plan, outcome: _core.LiveOutcome, report: dict[str, Any]) ->
     if np.isfinite(plan.core.amount_bytes).any():
         yield "amounts are of whole packets, so there are some parts in a hundred less data in them"
     if outcome.agents():
-        yield "agents hand out 97 % of each link, so rates are 3 % below those of a simulation"
+        yield "agents hand out at most 97 % of each link, so rates are up to 3 % below those of a simulation"
     if not report["has_precedence"]:
         yield "the kernel gave the emulator no precedence (SCHED_FIFO), so packets may be late"
     if report["strangers"]:

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
     from anabranch.model.network import Network
 
-CONTROL = ("control_packets", "control_bytes", "control_hops", "control_hop_bytes", "hop_bytes")
+CONTROL = (
+    *("control_packets", "control_bytes", "control_hops", "control_hop_bytes", "hop_bytes"),
+    *("mean_bottlenecks", "most_bottlenecks"),
+)
 """Entries of `Result.meta` about control packets."""
 
 OF_MACHINE = ("threads", "wall_s", "events_per_s")
@@ -51,7 +54,9 @@ class Result:
         ``reached_s``, ``duration_s``, ``warm_up_s``, ``sample_s``, ``events``, ``packet_hops``, ``strays`` (how many of
         these were of copies beside their paths); ``control_packets`` and ``control_bytes``, which sources sent;
         ``control_hops`` and ``control_hop_bytes``, the number of times that a control packet entered a link, and their
-        bytes; ``hop_bytes``, the bytes of all packets over links, control packets included; ``warnings``; and of the
+        bytes; ``hop_bytes``, the bytes of all packets over links, control packets included; ``mean_bottlenecks`` and
+        ``most_bottlenecks``, how many links the set of bottlenecks has that control packets of d-SLEN and SLBN bring
+        back, over all of these packets, None under other protocols; ``warnings``; and of the
         computer's time ``threads``, ``wall_s`` and ``events_per_s``, which are None where a folder does not tell.
         Of a live run, and of a run of an earlier version, no control packets are known: these are None.
     scenario : str
@@ -67,7 +72,8 @@ class Result:
         or else the run ended; ``completion_s``, from start to finish of one that sent its whole amount; ``granted_bps``
         and ``fair_bps`` at the last sample at which it was there, and ``error``, how far the former is from the latter,
         relative to that: 0 where both are 0, null where only the fair rate is 0, since nothing is relative to that;
-        ``control_packets`` and ``control_bytes`` that its source sent, 0 under protocols that keep windows.
+        ``control_packets`` and ``control_bytes`` that its source sent, 0 under protocols that keep windows;
+        ``mean_bottlenecks`` and ``most_bottlenecks``, as in ``meta``, over its own control packets.
     subflows : DataFrame
         A row for each subflow: ``subflow`` (``connection/rank``), ``connection``, ``rank`` (1 for its first path),
         ``path`` (a list of the names of its links); ``sent_bytes``, ``delivered_bytes``, ``lost_bytes``,
@@ -76,7 +82,8 @@ class Result:
     links : DataFrame
         A row for each link: ``link``, ``source``, ``target``, ``capacity_bps``; ``carried_bytes``;
         packets ``dropped`` or lost on the way; ``most_packets`` that waited at a time, the one in transmission
-        included; ``utilisation``, the mean after the warm-up; ``control_packets`` and ``control_bytes`` that entered
+        included; ``most_wait_s``, the longest time in seconds that the link needed to send all of them;
+        ``utilisation``, the mean after the warm-up; ``control_packets`` and ``control_bytes`` that entered
         it: those of sources, sinks and links, and the frames of repaired hops. ``carried_bytes`` has the latter too if
         control is in band.
     series : Series

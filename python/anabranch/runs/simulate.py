@@ -15,7 +15,7 @@ from anabranch import _core
 from anabranch.errors import RunInterrupted
 from anabranch.interrupts import held_interrupts
 from anabranch.memory import ask_for_memory
-from anabranch.runs.result import CONTROL, Result
+from anabranch.runs.result import Result
 from anabranch.runs.scenario import read_plan
 from anabranch.runs.tables import Measured
 
@@ -178,6 +178,8 @@ def _result(plan: Plan, outcome: _core.Outcome, wall_s: float) -> Result:
         "packet_hops": outcome.hops,
         "strays": int(connections["strays"].sum()),
         **_control(plan, connections, links),
+        "mean_bottlenecks": measured.mean_bottlenecks(),
+        "most_bottlenecks": connections["most_bottlenecks"].max(),
         "warnings": [
             *plan.core.warnings,
             *_warnings(outcome, connections, links, keeps_windows=plan.core.keeps_windows),
@@ -198,7 +200,8 @@ def _control(plan: Plan, connections: pl.DataFrame, links: pl.DataFrame) -> dict
     sent, entered = (int(table["control_packets"].sum()) for table in (connections, links))
     total = carried if plan.core.control_is_in_band else carried + crossing
     values = (sent, int(connections["control_bytes"].sum()), entered, crossing, total)
-    return dict(zip(CONTROL, values, strict=True))
+    names = ("control_packets", "control_bytes", "control_hops", "control_hop_bytes", "hop_bytes")
+    return dict(zip(names, values, strict=True))
 
 
 def _warnings(

@@ -27,14 +27,24 @@ if TYPE_CHECKING:
 CONNECTIONS = (
     *("connection", "source", "target", "protocol", "start_s", "stopped_s", "finished_s", "left_s"),
     *("amount_bytes", "sent_bytes", "delivered_bytes", "lost_bytes", "strays", "mean_rate_bps", "completion_s"),
-    *("granted_bps", "fair_bps", "error", "control_packets", "control_bytes"),
+    *("granted_bps", "fair_bps", "error", "control_packets", "control_bytes", "mean_bottlenecks", "most_bottlenecks"),
 )
 SUBFLOWS = (
     *("subflow", "connection", "rank", "path", "sent_bytes", "delivered_bytes", "lost_bytes", "repeated_bytes"),
     *("marked", "strays", "mean_rate_bps", "granted_bps", "mean_delay_s", "most_delay_s"),
 )
 LINKS = (
-    *("link", "source", "target", "capacity_bps", "carried_bytes", "dropped", "most_packets", "utilisation"),
+    *(
+        "link",
+        "source",
+        "target",
+        "capacity_bps",
+        "carried_bytes",
+        "dropped",
+        "most_packets",
+        "most_wait_s",
+        "utilisation",
+    ),
     *("control_packets", "control_bytes"),
 )
 """Columns of the tables; see `Result`."""
@@ -96,6 +106,7 @@ class Measured:
             "fair_bps": fair,
             "error": relative_errors(granted, fair),
             **self._control(self._sum(self.of_subflows["control_packets"])),
+            **self._bottlenecks(),
         }
         return _table(CONNECTIONS, columns)
 
@@ -181,6 +192,21 @@ class Measured:
         """Give the columns of control packets; null where their number is not known."""
         number = column_of("control_packets", packets).cast(pl.UInt64)
         return {"control_packets": number, "control_bytes": number * self.plan.control_packet_bytes}
+
+    def _bottlenecks(self) -> dict[str, pl.Series]:
+        """Give the columns of sets of bottlenecks in control packets; null where none came back with such a set."""
+        own = self.of_subflows
+        sets, total = (self._sum(own[name]) for name in ("bottleneck_sets", "bottlenecks"))
+        most = np.maximum.reduceat(own["most_bottlenecks"], self.paths.connection_offsets[:-1])
+        mean = np.full(len(sets), np.nan)
+        np.divide(total, sets, out=mean, where=sets > 0)
+        known = column_of("most_bottlenecks", np.where(sets > 0, most, np.nan))
+        return {"mean_bottlenecks": column_of("mean_bottlenecks", mean), "most_bottlenecks": known.cast(pl.UInt32)}
+
+    def mean_bottlenecks(self) -> float | None:
+        """Give the mean number of bottlenecks over all control packets that came back with a set of them."""
+        sets, total = (int(self.of_subflows[name].sum()) for name in ("bottleneck_sets", "bottlenecks"))
+        return total / sets if sets else None
 
     def _ends(self, source: NDArray[Any], target: NDArray[Any]) -> dict[str, pl.Series]:
         nodes = _texts(self.network.core.node_names)

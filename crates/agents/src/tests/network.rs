@@ -98,7 +98,12 @@ impl Network {
             epoch: self.epoch,
             protocols: vec![self.protocol.clone()],
             links: own
-                .map(|&(link, _, to, mbps)| LinkSettings { link, to: AgentId(to), capacity: Rate(mbps * 1e6) })
+                .map(|&(link, _, to, mbps)| LinkSettings {
+                    link,
+                    to: AgentId(to),
+                    capacity: Rate(mbps * 1e6),
+                    parts: Vec::new(),
+                })
                 .collect(),
             neighbours: self.pairs().into_iter().filter_map(other).collect(),
             gap: Span(MILLISECOND),

@@ -33,5 +33,5 @@ pub const LEASE: Duration = Duration::from_secs(2);
 /// The most applications of an agent at a time.
 pub const MOST_APPLICATIONS: usize = 1024;
 
-/// Share of a link that agents grant; the rest is for acknowledgements and inexact paces.
+/// Share of a link that agents grant at most; the rest is for acknowledgements and inexact paces.
 pub const SHARE: f64 = 0.97;

@@ -17,7 +17,7 @@ use crate::session::Session;
 pub const PERIOD: Duration = Duration::from_millis(20);
 
 /// The longest time from the connection of a source until a path opens, as long as a path without an answer is kept.
-const OPENING: Duration = Duration::from_millis(2400);
+pub const OPENING: Duration = Duration::from_millis(2400);
 
 /// Snapshot of an expected subflow: in slow start, with an unknown round trip.
 pub const EXPECTED: SubflowSnapshot =

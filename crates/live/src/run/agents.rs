@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anabranch_agents::{AgentId, Ask, Counts, LinkSettings, Settings, Step};
-use anabranch_core::{ConnectionId, LinkId, NodeId, Rate, Span};
+use anabranch_core::{ConnectionId, LinkId, NodeId, Span};
 use anabranch_emulator::{Hop, Lab};
 use anabranch_plan::Plan;
 use tokio::runtime::Runtime;
@@ -196,12 +196,12 @@ fn links_by_source(plan: &Plan) -> BTreeMap<NodeId, Vec<LinkId>> {
 
 fn link_settings(plan: &Plan, id: LinkId) -> LinkSettings {
     let link = plan.network.link(id);
-    LinkSettings { link: id.0, to: AgentId(link.target.0), capacity: handed_out(link.capacity) }
-}
-
-/// The part of a capacity that is granted.
-fn handed_out(capacity: Rate) -> Rate {
-    Rate(capacity.0 * SHARE)
+    // What agents hold back themselves, and a protocol's headroom, are the same room: the larger counts.
+    let part = |protocol: usize| {
+        plan.share(id, protocol).unwrap_or(1.0) * SHARE.min(1.0 - plan.protocols[protocol].headroom())
+    };
+    let parts = (0..plan.protocols.len()).map(part).collect();
+    LinkSettings { link: id.0, to: AgentId(link.target.0), capacity: link.capacity, parts }
 }
 
 /// Reports changes of the capacities of its links to an agent.
@@ -211,7 +211,7 @@ fn follow_capacities(plan: &Plan, links: &[LinkId], agent: &AgentHandle, runtime
         runtime.spawn(async move {
             for (time, capacity) in changes {
                 tokio::time::sleep_until((start + Duration::from_secs_f64(time.seconds())).into()).await;
-                agent.set_capacity(link.0, handed_out(capacity));
+                agent.set_capacity(link.0, capacity);
             }
         });
     }

@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anabranch_core::{ConnectionId, Rate, Time};
+use anabranch_core::{ConnectionId, NodeId, Rate, Time};
 use anabranch_plan::Plan;
 use anabranch_proto::protocols::Capabilities;
 use tokio::task::JoinSet;
@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use super::capacities::{known, next_change};
 use super::rates::Rates;
 use super::relay::{Inlet, RelayEnd};
+use super::sources::receive_from_sources;
 use super::token_bucket::{PIECE, TokenBucket};
 use super::unsupported::changes;
 use super::{OUTER, PORT};
@@ -24,7 +25,7 @@ use crate::security::Trust;
 use crate::session::{Client, Server, Session};
 
 /// Number of streams for data; each has at most some megabytes in flight.
-const STREAMS: usize = 8;
+pub(super) const STREAMS: usize = 8;
 
 /// Least and greatest number of bytes that QUIC needs in a packet: its header, the tag of its cipher, the heads of
 /// frames.
@@ -49,21 +50,48 @@ pub struct ConnectionTotal {
     pub data_bytes: u64,
 }
 
+/// Both ends of a session between a sender and the target of its connection.
+pub(super) struct SessionEnds {
+    /// End at the sender.
+    pub near: Session,
+    /// End at the target.
+    pub far: Session,
+}
+
+/// State of a sender that is visible outside of its task.
+struct SenderStatus {
+    /// Numbers of its paths among those of the connection.
+    paths: Vec<usize>,
+    /// Its session; `None` while there is none.
+    session: Mutex<Option<Arc<SessionEnds>>>,
+}
+
 /// State of a connection that is visible outside of its task.
 pub(super) struct Status {
     start: Time,
-    session: OnceLock<Session>,
+    senders: Vec<SenderStatus>,
     /// Time when all data had arrived or the connection was stopped.
     finished: AtomicU64,
     failure: Mutex<Option<String>>,
-    /// Bytes of data that arrived.
-    data: AtomicU64,
+    /// Bytes of data that arrived, each byte once.
+    pub data: AtomicU64,
 }
 
 impl Status {
-    pub fn new(start: Time) -> Self {
-        let (session, failure) = (OnceLock::new(), Mutex::new(None));
-        Self { start, session, finished: AtomicU64::new(UNSET), failure, data: AtomicU64::new(0) }
+    /// Creates the state of a connection that begins at `start`, with the numbers of the paths of each sender.
+    pub fn new(start: Time, senders: impl Iterator<Item = Vec<usize>>) -> Self {
+        let senders = senders.map(|paths| SenderStatus { paths, session: Mutex::new(None) }).collect();
+        Self { start, senders, finished: AtomicU64::new(UNSET), failure: Mutex::new(None), data: AtomicU64::new(0) }
+    }
+
+    /// The session of a sender; `None` while there is none.
+    pub fn session(&self, sender: usize) -> Option<Arc<SessionEnds>> {
+        self.senders[sender].session.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Sets the session of a sender.
+    pub fn set_session(&self, sender: usize, session: Option<Arc<SessionEnds>>) {
+        *self.senders[sender].session.lock().unwrap_or_else(PoisonError::into_inner) = session;
     }
 
     /// The reason why the connection failed; `None` if it did not.
@@ -73,8 +101,15 @@ impl Status {
 
     /// The state of each path; empty while the connection does not exist.
     pub fn states(&self, time: Time) -> Vec<Option<PathState>> {
-        let is_there = self.start <= time && self.finished.load(Ordering::Relaxed) == UNSET;
-        self.session.get().filter(|_| is_there).map(Session::states).unwrap_or_default()
+        if time < self.start || self.finished.load(Ordering::Relaxed) != UNSET {
+            return Vec::new();
+        }
+        let mut states = vec![None; self.senders.iter().map(|sender| sender.paths.len()).sum()];
+        for (place, sender) in self.senders.iter().enumerate() {
+            let Some(ends) = self.session(place) else { continue };
+            sender.paths.iter().zip(ends.near.states()).for_each(|(&path, state)| states[path] = state);
+        }
+        states
     }
 
     pub fn total(&self) -> ConnectionTotal {
@@ -90,11 +125,10 @@ pub(super) struct Course {
     pub id: ConnectionId,
     /// Beginning of the run.
     pub start: Instant,
-    pub client: Client,
-    pub server: Server,
-    /// Addresses of each path.
-    pub ends: Vec<(IpAddr, IpAddr)>,
+    /// The nodes that send; one unless the target receives from several sources.
+    pub senders: Vec<Sender>,
     pub trust: Trust,
+    /// Control of the only sender. Each session with one of several sources has its own.
     pub group: Arc<Group>,
     /// Application that asks for rates; `None` if the connection keeps windows.
     pub application: Option<Arc<Application>>,
@@ -108,6 +142,19 @@ pub(super) struct Course {
     pub sink: Option<Arc<Inlet>>,
 }
 
+/// A node that sends data of a connection.
+pub(super) struct Sender {
+    pub node: NodeId,
+    /// Numbers of its paths among those of the connection.
+    pub paths: Vec<usize>,
+    /// Addresses of its paths.
+    pub ends: Vec<(IpAddr, IpAddr)>,
+    /// Endpoint at the node, which begins sessions.
+    pub client: Client,
+    /// Endpoint at the target.
+    pub server: Server,
+}
+
 /// Data bytes that a packet of `packet` bytes carries at least.
 pub(super) fn data_of(packet: u64) -> u64 {
     packet - OUTER - INNER.1
@@ -115,6 +162,7 @@ pub(super) fn data_of(packet: u64) -> u64 {
 
 /// Runs a connection from its beginning to its end.
 pub(super) async fn drive(course: Course) {
+    let course = Arc::new(course);
     let connection = &course.plan.demands.connections()[course.id.index()];
     course.until(connection.start).await;
     let stop = async {
@@ -123,8 +171,14 @@ pub(super) async fn drive(course: Course) {
             None => std::future::pending().await,
         }
     };
+    let work = async {
+        match course.plan.fetch(course.id) {
+            Some(fetch) => receive_from_sources(&course, fetch).await,
+            None => course.run().await,
+        }
+    };
     let finished = tokio::select! {
-        done = course.run() => done.map(|()| course.now()),
+        done = work => done.map(|()| course.now()),
         () = stop => Ok(connection.stop.unwrap_or_default()),
     };
     if let Some(inlet) = &course.sink {
@@ -134,50 +188,56 @@ pub(super) async fn drive(course: Course) {
         Ok(time) => course.status.finished.store(time.0, Ordering::Relaxed),
         Err(reason) => *course.status.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason),
     }
-    if let Some(session) = course.status.session.get() {
-        session.close(0, "");
-    }
+    (0..course.senders.len()).for_each(|sender| course.status.set_session(sender, None));
 }
 
 impl Course {
-    fn now(&self) -> Time {
+    pub fn now(&self) -> Time {
         Time::from_seconds(self.start.elapsed().as_secs_f64()).unwrap_or_default()
     }
 
-    async fn until(&self, time: Time) {
+    pub async fn until(&self, time: Time) {
         tokio::time::sleep_until((self.start + Duration::from_secs_f64(time.seconds())).into()).await;
     }
 
-    /// Connects, and sends until all data have arrived.
+    /// Connects the only sender, and sends until all data have arrived.
     async fn run(&self) -> Result<(), String> {
         let rates = self.application.clone().map(|application| Rates::ask(application, &self.plan, self.id));
         let now = self.plan.demands.connections()[self.id.index()].start;
-        let pairs = self.ends.iter().enumerate().map(|(path, &(from, to))| AddressPair {
+        let (near, mut far) = self.connect(&self.senders[0], self.group.clone(), now).await?;
+        match &self.sink {
+            Some(inlet) => far.guide(inlet.guidance()),
+            None if self.capabilities().is_scalable() => far.tell_marks(),
+            None => {}
+        }
+        let ends = Arc::new(SessionEnds { near, far });
+        self.status.set_session(0, Some(ends.clone()));
+        let tokens = Arc::new(self.tokens(PIECE as u64));
+        tokio::select! {
+            done = async { tokio::try_join!(self.send(&ends.near, &tokens), self.receive(&ends.far)) } => done.map(drop),
+            never = self.look_after(0, &ends.near, &tokens, rates.as_ref()) => never,
+            never = self.guide(&ends.far) => never,
+        }
+    }
+
+    /// Creates a session between a sender and the target under a control, over the paths that are usable now: its end at
+    /// the sender, and its end at the target.
+    pub async fn connect(&self, sender: &Sender, group: Arc<Group>, now: Time) -> Result<(Session, Session), String> {
+        let pair = |(&path, &(from, to)): (&usize, &(IpAddr, IpAddr))| AddressPair {
             local: Some(from),
             remote: (to, PORT).into(),
             is_wanted: self.plan.is_usable(self.id, path, now),
-        });
-        let (group, quic_config) = (self.group.clone(), self.quic_config);
-        let connect = self.client.connect_with_config("anabranch", pairs.collect(), &self.trust, group, quic_config);
+        };
+        let pairs = sender.paths.iter().zip(&sender.ends).map(pair).collect();
+        let quic_config = self.quic_config;
+        let connect = sender.client.connect_with_config("anabranch", pairs, &self.trust, group, quic_config);
         let accept = async {
-            match self.server.next().await {
+            match sender.server.next().await {
                 Some(arrival) => arrival.accept_with_config(quic_config).await.map_err(said),
                 None => Err("its target is gone".to_owned()),
             }
         };
-        let (mine, mut theirs) = tokio::try_join!(async { connect.await.map_err(said) }, accept)?;
-        match &self.sink {
-            Some(inlet) => theirs.guide(inlet.guidance()),
-            None if self.capabilities().is_scalable() => theirs.tell_marks(),
-            None => {}
-        }
-        let mine = self.status.session.get_or_init(|| mine);
-        let tokens = Arc::new(self.tokens());
-        tokio::select! {
-            done = async { tokio::try_join!(self.send(mine, &tokens), self.receive(&theirs)) } => done.map(drop),
-            never = self.look_after(mine, &tokens, rates.as_ref()) => never,
-            never = self.guide(&theirs) => never,
-        }
+        tokio::try_join!(async { connect.await.map_err(said) }, accept)
     }
 
     /// Sends the data of the source or of a relay.
@@ -192,7 +252,7 @@ impl Course {
                 stream.finish().map_err(said)
             });
         }
-        all_of(streams).await
+        all_of(&mut streams).await
     }
 
     /// Guides the sender for a relay, if the connection ends at one; does not return.
@@ -204,11 +264,11 @@ impl Course {
     }
 
     /// Least number of data bytes in a packet.
-    fn packet_data(&self) -> u64 {
+    pub fn packet_data(&self) -> u64 {
         data_of(self.packet)
     }
 
-    fn capabilities(&self) -> &Capabilities {
+    pub fn capabilities(&self) -> &Capabilities {
         self.plan.protocols[self.plan.transfers[self.id.index()].protocol].capabilities()
     }
 
@@ -217,10 +277,15 @@ impl Course {
         (self.packet - OUTER - INNER.0) as f64 / self.packet as f64
     }
 
-    fn tokens(&self) -> TokenBucket {
+    /// Data bytes of the connection; `None` if it sends for as long as it stays.
+    pub fn amount(&self) -> Option<u64> {
         let amount = self.plan.transfers[self.id.index()].amount;
-        let amount = amount.map(|amount| ((amount.0 as f64 * self.data_share()).ceil() as u64).max(1));
-        let tokens = TokenBucket::new(amount, self.packet_data());
+        amount.map(|amount| ((amount.0 as f64 * self.data_share()).ceil() as u64).max(1))
+    }
+
+    /// A token bucket for the amount and the demand of the connection, which grants at most `most` bytes at a time.
+    pub fn tokens(&self, most: u64) -> TokenBucket {
+        let tokens = TokenBucket::new(self.amount(), self.packet_data(), most);
         tokens.set(Rate(self.demand(self.now()).0 * self.data_share()));
         tokens
     }
@@ -251,40 +316,48 @@ impl Course {
                 Ok(())
             });
         }
-        all_of(streams).await
+        all_of(&mut streams).await
     }
 
-    /// Opens and closes paths and changes the demand at their times, and reports groups and capacities of paths to the
-    /// control.
-    async fn look_after(&self, mine: &Session, tokens: &TokenBucket, rates: Option<&Rates>) -> Result<(), String> {
-        let capabilities = self.capabilities();
+    /// Opens and closes paths of a sender and changes the demand at their times, and reports groups and capacities of
+    /// paths to the control; does not return.
+    pub async fn look_after(
+        &self,
+        sender: usize,
+        near: &Session,
+        tokens: &TokenBucket,
+        rates: Option<&Rates>,
+    ) -> Result<(), String> {
+        let (capabilities, paths) = (self.capabilities(), &self.senders[sender].paths);
+        // Of several senders the groups depend on all.
+        let hears_groups = capabilities.hears_groups() && self.senders.len() == 1;
         let mut changes = changes(&self.plan, self.id);
         let mut open = Vec::new();
         loop {
-            if self.source.is_some() {
-                mine.fit_send_window_closely();
+            if self.source.is_some() || self.plan.fetch(self.id).is_some() {
+                near.fit_send_window_closely();
             } else {
-                mine.fit_send_window();
+                near.fit_send_window();
             }
             let now = self.now();
             let demand = self.demand(now);
             tokens.set(Rate(demand.0 * self.data_share()));
             if let Some(rates) = rates {
-                rates.apply(mine, demand, (self.packet - OUTER) as f64 / self.packet as f64)?;
+                rates.apply(near, demand, (self.packet - OUTER) as f64 / self.packet as f64)?;
             }
             let later = changes.split_off(&Time(now.0 + 1));
             if let Some(last) = std::mem::replace(&mut changes, later).last() {
                 let usable = |path| self.plan.is_usable(self.id, path, *last);
-                (0..self.ends.len()).for_each(|path| mine.want(path, usable(path)));
+                paths.iter().enumerate().for_each(|(place, &path)| near.want(place, usable(path)));
             }
-            let present: Vec<bool> = mine.paths().iter().map(|path| path.is_open).collect();
-            if capabilities.hears_groups() && present != open {
-                self.regroup(mine, &present);
+            let present: Vec<bool> = near.paths().iter().map(|path| path.is_open).collect();
+            if hears_groups && present != open {
+                near.regroup(&self.groups(&present));
                 open = present;
             }
             if capabilities.hears_capacities && capabilities.keeps_windows() {
-                let links = self.plan.paths.of(self.id);
-                mine.set_capacities(links.map(|links| known(&self.plan, links, now)));
+                let links = paths.iter().filter_map(|&path| self.plan.paths.of(self.id).nth(path));
+                near.set_capacities(links.map(|links| known(&self.plan, links, now)));
             }
             let tick = if rates.is_some() { RATES_TICK } else { TICK };
             let tick = Time(now.0 + (tick.as_nanos() * 1000) as u64);
@@ -293,10 +366,10 @@ impl Course {
         }
     }
 
-    fn regroup(&self, mine: &Session, open: &[bool]) {
+    /// The group of each path of the connection, with the paths that are open; paths of one group share links.
+    pub fn groups(&self, open: &[bool]) -> Vec<u32> {
         let links = |(path, links)| if open[path] { links } else { &[][..] };
-        let groups = self.plan.group_search().groups(self.plan.paths.of(self.id).enumerate().map(links));
-        mine.regroup(&groups);
+        self.plan.group_search().groups(self.plan.paths.of(self.id).enumerate().map(links))
     }
 }
 
@@ -317,10 +390,10 @@ async fn send(mine: &Session, tokens: &Arc<TokenBucket>) -> Result<(), String> {
             }
         });
     }
-    all_of(streams).await
+    all_of(&mut streams).await
 }
 
-async fn all_of(mut tasks: JoinSet<Result<(), String>>) -> Result<(), String> {
+pub(super) async fn all_of(tasks: &mut JoinSet<Result<(), String>>) -> Result<(), String> {
     while let Some(done) = tasks.join_next().await {
         done.map_err(said)??;
     }
@@ -328,7 +401,7 @@ async fn all_of(mut tasks: JoinSet<Result<(), String>>) -> Result<(), String> {
 }
 
 /// The text of an error with all its causes.
-fn said(error: impl std::error::Error) -> String {
+pub(super) fn said(error: impl std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(deeper) = cause {

@@ -12,6 +12,8 @@ mod lateness;
 mod rates;
 mod record;
 mod relay;
+mod sources;
+mod supply;
 mod token_bucket;
 mod unsupported;
 
@@ -22,7 +24,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use anabranch_core::{ConnectionId, Rate, Time};
+use anabranch_core::{ConnectionId, NodeId, Rate, Time};
 use anabranch_emulator::{Host, Lab, LabError, OF_ENDS, Options, Sample, take_precedence};
 use anabranch_plan::Plan;
 use tokio::runtime::{Builder, Runtime};
@@ -30,15 +32,16 @@ use tokio::runtime::{Builder, Runtime};
 pub use self::agents::AgentsTotal;
 use self::agents::{Agents, has_rates};
 pub use self::connection::ConnectionTotal;
-use self::connection::{Course, Status, data_of, drive};
+use self::connection::{Course, Sender, Status, data_of, drive};
 use self::lateness::Probe;
 use self::record::{Ends, Recorder, instants};
 pub use self::record::{LinkTotal, Outcome, SubflowTotal};
 pub use self::relay::RelayTotal;
 use self::relay::{Inlet, RelayEnd};
+use self::sources::paths_by_source;
 pub use self::unsupported::unsupported;
 use crate::agents::{Application, FLOOR};
-use crate::control::Group;
+use crate::control::{Group, Unsuited};
 use crate::quic_config::QuicConfig;
 use crate::security::{Identity, SecurityError, Trust};
 use crate::session::{Client, Server, SessionError};
@@ -197,12 +200,18 @@ fn begin(
     let mut courses = Vec::new();
     for c in 0..plan.transfers.len() {
         let id = ConnectionId::new(c);
-        let ends = (first..first + plan.paths.of(id).count()).map(|path| lab.addresses(path)).collect();
-        first += plan.paths.of(id).count();
         let name = &plan.demands.connections()[c].name;
         let failed = |reason| RunError::NoConnection { name: name.clone(), reason: Box::new(reason) };
         let application = agents.application(plan, lab, runtime, id).map_err(failed)?;
-        courses.push(course(plan, lab, start, runtime, &identity, (id, ends, application)).map_err(failed)?);
+        let sender = |(node, paths): (NodeId, Vec<usize>)| {
+            let ends = paths.iter().map(|path| lab.addresses(first + path)).collect();
+            sender(plan, lab, runtime, &identity, (id, node, paths, ends))
+        };
+        let senders: Result<Vec<Sender>, _> = paths_by_source(plan, id).into_iter().map(sender).collect();
+        let trust = Trust::Pins(vec![identity.fingerprint()]);
+        let course = course(plan, id, start, (senders.map_err(failed)?, trust), application);
+        courses.push(course.map_err(|unsuited| failed(unsuited.into()))?);
+        first += plan.paths.of(id).count();
     }
     let relays = join(plan, &mut courses);
     let statuses = courses.iter().map(|course| course.status.clone()).collect();
@@ -229,31 +238,38 @@ fn join(plan: &Plan, courses: &mut [Course]) -> Vec<Arc<RelayEnd>> {
     plan.relays.iter().map(join).collect()
 }
 
-/// All inputs of a connection's task, including sockets in both hosts.
-fn course(
-    plan: &Arc<Plan>,
+/// A sender of a connection, with sockets in its host and in the host of the target.
+fn sender(
+    plan: &Plan,
     lab: &Lab,
-    start: Instant,
     runtime: &Runtime,
     identity: &Arc<Identity>,
-    (id, ends, application): (ConnectionId, Vec<(IpAddr, IpAddr)>, Option<Application>),
-) -> Result<Course, SessionError> {
-    let (transfer, connection) = (&plan.transfers[id.index()], &plan.demands.connections()[id.index()]);
-    let transport = plan.run.transport;
-    let is_markable = transport.ecn;
+    (id, node, paths, ends): (ConnectionId, NodeId, Vec<usize>, Vec<(IpAddr, IpAddr)>),
+) -> Result<Sender, SessionError> {
+    let (target, is_markable) = (plan.demands.connections()[id.index()].target, plan.run.transport.ecn);
     let near = ends.iter().map(|(from, _)| SocketAddr::new(*from, 0).into()).collect();
     let far = ends.iter().map(|(_, to)| SocketAddr::new(*to, PORT).into()).collect();
     let host = |node| lab.host(node).expect("a path begins and ends at a host");
-    let client =
-        bind(host(connection.source), runtime, near, move |sockets| Client::with(sockets.markable(is_markable)))?;
+    let client = bind(host(node), runtime, near, move |sockets| Client::with(sockets.markable(is_markable)))?;
     let own = identity.clone();
-    let server =
-        bind(host(connection.target), runtime, far, move |sockets| Server::with(sockets.markable(is_markable), &own))?;
-    let demand = connection.demand.unwrap_or(Rate(f64::INFINITY));
-    let protocol = &plan.protocols[transfer.protocol];
+    let make = move |sockets: Sockets| Server::with(sockets.markable(is_markable), &own);
+    let server = bind(host(target), runtime, far, make)?;
+    Ok(Sender { node, paths, ends, client, server })
+}
+
+/// All inputs of a connection's task.
+fn course(
+    plan: &Arc<Plan>,
+    id: ConnectionId,
+    start: Instant,
+    (senders, trust): (Vec<Sender>, Trust),
+    application: Option<Application>,
+) -> Result<Course, Unsuited> {
+    let (transfer, connection) = (&plan.transfers[id.index()], &plan.demands.connections()[id.index()]);
+    let transport = plan.run.transport;
     let group = match application {
         Some(_) => Group::granted(FLOOR),
-        None => Group::of(protocol, connection.claim(), demand, transport.first_window)?,
+        None => group(plan, id)?,
     };
     let packet = packet_size(transfer.packet.0);
     let buffer = transport.buffer.map_or(u64::from(QuicConfig::default().receive_window), |buffer| buffer.0);
@@ -264,16 +280,14 @@ fn course(
         receive_window: u32::try_from(buffer).unwrap_or(u32::MAX),
         ..QuicConfig::default()
     };
-    let trust = Trust::Pins(vec![identity.fingerprint()]);
-    let status = Arc::new(Status::new(connection.start));
+    let paths = senders.iter().map(|sender| sender.paths.clone());
+    let status = Arc::new(Status::new(connection.start, paths));
     let application = application.map(Arc::new);
     Ok(Course {
         plan: plan.clone(),
         id,
         start,
-        client,
-        server,
-        ends,
+        senders,
         trust,
         group,
         application,
@@ -283,6 +297,14 @@ fn course(
         source: None,
         sink: None,
     })
+}
+
+/// Creates the control of a connection under a protocol that keeps windows, over paths from one of its sources.
+fn group(plan: &Plan, id: ConnectionId) -> Result<Arc<Group>, Unsuited> {
+    let (transfer, connection) = (&plan.transfers[id.index()], &plan.demands.connections()[id.index()]);
+    let demand = connection.demand.unwrap_or(Rate(f64::INFINITY));
+    let protocol = &plan.protocols[transfer.protocol];
+    Group::of(protocol, connection.claim(), demand, plan.run.transport.first_window)
 }
 
 /// Creates an endpoint in a host.

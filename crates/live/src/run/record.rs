@@ -40,6 +40,8 @@ pub struct LinkTotal {
     pub dropped: u64,
     /// The most packets that waited.
     pub most_packets: u32,
+    /// Longest time that the link needed to send all that waited, in picoseconds.
+    pub most_wait: u64,
     /// Bytes that the link sent after the warm-up.
     pub sent_warm: u64,
 }
@@ -228,6 +230,7 @@ impl<'p> Recorder<'p> {
                 sent: now.totals.sent,
                 dropped: now.totals.dropped,
                 most_packets: now.totals.most_packets,
+                most_wait: now.totals.longest_wait,
                 sent_warm: now.totals.sent.saturating_sub(warm.map_or(0, |warm| warm.totals.sent)),
             })
         };

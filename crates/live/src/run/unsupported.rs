@@ -7,39 +7,45 @@ use anabranch_core::{ConnectionId, Time};
 use anabranch_plan::Plan;
 use anabranch_proto::Protocol;
 
-use crate::control::{MOST_PATHS, Unsuited, check};
+use super::sources::paths_by_source;
+use crate::control::{MOST_PATHS, MOST_REMOTE, Unsuited, check};
 
 /// All reasons why a plan cannot be run live; empty if it can.
 pub fn unsupported(plan: &Plan) -> Vec<String> {
     let mut reasons: Vec<String> =
         plan.protocols.iter().filter(|protocol| !serves(protocol)).filter_map(refusal).collect();
-    let name = |id: ConnectionId| &plan.demands.connections()[id.index()].name;
     if plan.filters.is_some() {
         reasons.push("packets follow filters, and QUIC has none; leave `[filters]` out".to_owned());
-    }
-    for fetch in &plan.fetches {
-        let name = name(fetch.connection);
-        reasons.push(format!(
-            "the target of connection `{name}` asks `sources` for data, and there the target keeps the windows; QUIC \
-             keeps them at the source"
-        ));
     }
     if !plan.run.data {
         reasons.push("`run.data` is false, and a live run is nothing but data".to_owned());
     }
-    for id in (0..plan.transfers.len()).map(ConnectionId::new) {
-        let paths = plan.paths.of(id).count();
-        if paths > MOST_PATHS {
-            let name = name(id);
-            reasons.push(format!("connection `{name}` has {paths} paths; a live one may have {MOST_PATHS}"));
-        }
-        if let Some(time) = without_paths(plan, id) {
-            let name = name(id);
-            reasons.push(format!(
-                "connection `{name}` may use no path at {} s, and QUIC always needs one",
-                time.seconds()
-            ));
-        }
+    reasons.extend((0..plan.transfers.len()).flat_map(|c| unsupported_paths(plan, ConnectionId::new(c))));
+    reasons
+}
+
+/// The reasons why the paths of a connection cannot be used live.
+fn unsupported_paths(plan: &Plan, id: ConnectionId) -> Vec<String> {
+    let name = &plan.demands.connections()[id.index()].name;
+    let is_fetch = plan.fetch(id).is_some();
+    let counts: Vec<usize> = paths_by_source(plan, id).iter().map(|(_, paths)| paths.len()).collect();
+    let mut reasons = Vec::new();
+    if let Some(most) = counts.iter().max().filter(|&&most| most > MOST_PATHS) {
+        let each = if is_fetch { " from one of its sources" } else { "" };
+        reasons.push(format!(
+            "connection `{name}` has {most} paths{each}; a live one may have {MOST_PATHS}: set `paths` to less"
+        ));
+    }
+    let is_coupled = plan.protocols[plan.transfers[id.index()].protocol].capabilities().many_paths;
+    let others = counts.iter().sum::<usize>() - counts.iter().min().unwrap_or(&0);
+    if is_fetch && is_coupled && others > MOST_REMOTE {
+        reasons.push(format!(
+            "a source of connection `{name}` is coupled with {others} paths of other sources, and a live one may be with \
+             {MOST_REMOTE}: name fewer `sources`, or set `paths` to less"
+        ));
+    }
+    if let Some(time) = without_paths(plan, id).filter(|_| !is_fetch) {
+        reasons.push(format!("connection `{name}` may use no path at {} s, and QUIC always needs one", time.seconds()));
     }
     reasons
 }

@@ -145,7 +145,7 @@ impl Field {
     fn agent(&self, node: u32, epoch: u64) -> (Runtime, AgentHandle) {
         let link = |link: u32| {
             let capacity = self.plan.network.link(LinkId(link)).capacity;
-            LinkSettings { link, to: AgentId(node + 1), capacity }
+            LinkSettings { link, to: AgentId(node + 1), capacity, parts: Vec::new() }
         };
         let neighbour = |(place, hop): (usize, &anabranch_emulator::Hop)| {
             let (from, to) = self.lab.addresses_of_hop(place);

@@ -31,6 +31,7 @@ use crate::control::{ConnectionView, LinkControls, Orders, Position, SourceContr
 use crate::packet::Header;
 use crate::protocols::b_neck_link::Link;
 use crate::protocols::capabilities::{Capabilities, Demands};
+use crate::protocols::headroom::Headroom;
 
 /// What the protocol can serve.
 pub const CAPABILITIES: Capabilities =
@@ -54,11 +55,14 @@ pub struct Parameters {
     /// present one. Otherwise they send nothing until a final rate is found, and keep the old rate until the next is
     /// found, so links are overloaded for longer.
     pub provisional: bool,
+    /// Part of each link's capacity that is not handed out, 0 to 0.5: room for control packets in band.
+    #[serde(skip_serializing_if = "Headroom::is_none")]
+    pub headroom: Headroom,
 }
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { provisional: true }
+        Self { provisional: true, headroom: Headroom::default() }
     }
 }
 

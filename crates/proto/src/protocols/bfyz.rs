@@ -36,6 +36,7 @@ use crate::control::{
 };
 use crate::packet::Header;
 use crate::protocols::capabilities::Capabilities;
+use crate::protocols::headroom::Headroom;
 use crate::protocols::probe_cycle::{CycleProbe, CycleSource};
 use crate::protocols::whole_rates::{RateCounts, UNLIMITED, whole};
 
@@ -48,11 +49,15 @@ const NONE: Position = Position::MAX;
 /// Value in place of a rate for a session that the link limits itself.
 const HERE: i64 = -1;
 
-/// Parameters of BFYZ: there are none.
+/// Parameters of BFYZ.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "BfyzParameters")]
 #[serde(deny_unknown_fields, default)]
-pub struct Parameters {}
+pub struct Parameters {
+    /// Part of each link's capacity that is not handed out, 0 to 0.5: room for control packets in band.
+    #[serde(skip_serializing_if = "Headroom::is_none")]
+    pub headroom: Headroom,
+}
 
 /// The fields of a packet. Rates are whole, in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

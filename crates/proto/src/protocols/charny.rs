@@ -33,6 +33,7 @@ use serde::{Deserialize, Serialize};
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, SourceControl, Visitor};
 use crate::packet::Header;
 use crate::protocols::capabilities::Capabilities;
+use crate::protocols::headroom::Headroom;
 use crate::protocols::probe_cycle::{CycleProbe, CycleSource};
 
 /// What the protocol can serve.
@@ -44,11 +45,15 @@ const TOLERANCE: f64 = 1e-9;
 /// A rate above any capacity, in bit/s.
 const UNLIMITED: f64 = 1e18;
 
-/// Parameters of Charny: there are none.
+/// Parameters of Charny.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CharnyParameters")]
 #[serde(deny_unknown_fields, default)]
-pub struct Parameters {}
+pub struct Parameters {
+    /// Part of each link's capacity that is not handed out, 0 to 0.5: room for control packets in band.
+    #[serde(skip_serializing_if = "Headroom::is_none")]
+    pub headroom: Headroom,
+}
 
 /// The fields of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -26,6 +26,7 @@ use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, Link
 use crate::packet::Header;
 use crate::protocols::capabilities::Capabilities;
 use crate::protocols::expect::Expect;
+use crate::protocols::headroom::Headroom;
 
 /// What the protocol can serve.
 // Links count probes anew in every period, and miss those that come late.
@@ -51,11 +52,14 @@ pub struct Parameters {
     /// any round trip; [mozo2012, sec. V] take 70 ms.
     #[serde(deserialize_with = "period")]
     pub period: SpanText,
+    /// Part of each link's capacity that is not handed out, 0 to 0.5: room for control packets in band.
+    #[serde(skip_serializing_if = "Headroom::is_none")]
+    pub headroom: Headroom,
 }
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { period: SpanText(Span::ms(70)) }
+        Self { period: SpanText(Span::ms(70)), headroom: Headroom::default() }
     }
 }
 

@@ -46,6 +46,7 @@ use crate::control::{
 use crate::packet::{Header, Positions};
 use crate::protocols::capabilities::{Capabilities, Claims};
 use crate::protocols::d_slen_as_printed::PrintedLink;
+use crate::protocols::headroom::Headroom;
 use crate::protocols::steps::{LEAST, MOST_RATE, Sum, in_steps, is_in_steps, rate_in_steps};
 
 /// What the protocol can serve.
@@ -77,6 +78,9 @@ pub struct Parameters {
     #[serde(deserialize_with = "small")]
     #[schemars(range(min = 0, max = 0.1))]
     pub tie: f64,
+    /// Part of each link's capacity that is not handed out, 0 to 0.5: room for control packets in band.
+    #[serde(skip_serializing_if = "Headroom::is_none")]
+    pub headroom: Headroom,
 }
 
 /// Variants of d-SLEN.
@@ -93,7 +97,7 @@ pub enum Variant {
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { variant: Variant::Corrected, floor: 1e-6, tie: 1e-5 }
+        Self { variant: Variant::Corrected, floor: 1e-6, tie: 1e-5, headroom: Headroom::default() }
     }
 }
 

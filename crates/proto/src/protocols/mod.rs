@@ -22,6 +22,7 @@ pub mod ewtcp;
 mod expect;
 mod family;
 pub mod gaimd;
+mod headroom;
 pub mod lgc;
 pub mod lgcc;
 pub mod lia;
@@ -55,6 +56,7 @@ use serde::Serialize;
 pub use capabilities::{Capabilities, Claims, Demands, Sources};
 pub use expect::Expect;
 pub use family::Family;
+pub use headroom::Headroom;
 
 use crate::control::{ConnectionView, LinkControls, SourceControl};
 use crate::window::WindowControl;
@@ -263,6 +265,25 @@ impl Protocol {
             Self::Dctcp(own) => smoothed(None, own.gain),
             _ => rtt,
         }
+    }
+
+    /// Part of each link's capacity that the protocol does not hand out, 0 to 0.5.
+    ///
+    /// The driver shows links the rest of the capacity: [`crate::LinkView::capacity`].
+    pub fn headroom(&self) -> f64 {
+        let Headroom(part) = match self {
+            Self::BNeck(own) => own.headroom,
+            Self::Bfyz(own) => own.headroom,
+            Self::Charny(own) => own.headroom,
+            Self::CobbLike(own) => own.headroom,
+            Self::DSlen(own) => own.headroom,
+            Self::Perc(own) => own.headroom,
+            Self::SPerc(own) => own.headroom,
+            Self::Slbn(own) => own.headroom,
+            Self::VoLeTran(own) => own.headroom,
+            _ => Headroom::default(),
+        };
+        part
     }
 
     /// Checks whether the protocol can serve a connection with this claim and number of paths.

@@ -27,17 +27,22 @@ use crate::control::{
 };
 use crate::packet::Header;
 use crate::protocols::capabilities::Capabilities;
+use crate::protocols::headroom::Headroom;
 use crate::protocols::probe_cycle::{CycleProbe, CycleSource};
 use crate::protocols::whole_rates::{RateCounts, UNLIMITED, whole};
 
 /// What the protocol can serve.
 pub const CAPABILITIES: Capabilities = Capabilities::SINGLE_PATH;
 
-/// Parameters of PERC: there are none.
+/// Parameters of PERC.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PercParameters")]
 #[serde(deny_unknown_fields, default)]
-pub struct Parameters {}
+pub struct Parameters {
+    /// Part of each link's capacity that is not handed out, 0 to 0.5: room for control packets in band.
+    #[serde(skip_serializing_if = "Headroom::is_none")]
+    pub headroom: Headroom,
+}
 
 /// The fields of a packet.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -33,6 +33,7 @@ use crate::control::{
 };
 use crate::packet::Header;
 use crate::protocols::capabilities::Capabilities;
+use crate::protocols::headroom::Headroom;
 use crate::protocols::probe_cycle::{CycleProbe, CycleSource};
 use crate::protocols::whole_rates::{UNLIMITED, whole};
 
@@ -54,6 +55,9 @@ pub struct Parameters {
     pub round: SpanText,
     /// Treatment of an offer that is too low: "ignore-bit" or "basic".
     pub variant: Variant,
+    /// Part of each link's capacity that is not handed out, 0 to 0.5: room for control packets in band.
+    #[serde(skip_serializing_if = "Headroom::is_none")]
+    pub headroom: Headroom,
 }
 
 /// Variants of s-PERC.
@@ -70,7 +74,11 @@ pub enum Variant {
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { round: SpanText(Span(100_000 * MICROSECOND)), variant: Variant::IgnoreBit }
+        Self {
+            round: SpanText(Span(100_000 * MICROSECOND)),
+            variant: Variant::IgnoreBit,
+            headroom: Headroom::default(),
+        }
     }
 }
 
@@ -189,7 +197,7 @@ struct Link {
 
 impl Link {
     fn new(parameters: &Parameters) -> Self {
-        let Parameters { round: SpanText(length), variant } = *parameters;
+        let Parameters { round: SpanText(length), variant, .. } = *parameters;
         Self { rate_elsewhere: 0, here: 0, greatest: 0, greatest_now: 0, round: 0, length, variant }
     }
 

@@ -32,6 +32,7 @@ use crate::control::{
 };
 use crate::packet::{Header, Positions};
 use crate::protocols::capabilities::{Capabilities, Demands};
+use crate::protocols::headroom::Headroom;
 use crate::protocols::whole_rates::{UNLIMITED, whole};
 
 /// What the protocol can serve.
@@ -48,6 +49,9 @@ pub struct Parameters {
     /// Variant of the protocol: "corrected"; "demands", with the correction for demands alone; or "paper" as it is
     /// printed, for comparison.
     pub variant: Variant,
+    /// Part of each link's capacity that is not handed out, 0 to 0.5: room for control packets in band.
+    #[serde(skip_serializing_if = "Headroom::is_none")]
+    pub headroom: Headroom,
 }
 
 /// Variants of SLBN.
@@ -333,7 +337,7 @@ mod tests {
     #[test]
     fn what_a_demand_leaves_goes_to_others_unless_as_printed() {
         for (variant, rest) in [(Variant::Corrected, 6_000_000), (Variant::Paper, 5_000_000)] {
-            let parameters = Parameters { variant };
+            let parameters = Parameters { variant, ..Parameters::default() };
             let mut link = Link::default();
             let mut all = [4e6, f64::INFINITY, f64::INFINITY].map(|demand| join(demand, &parameters));
             let rounds = |link: &mut Link, all: &mut [(Box<dyn SourceControl>, Header)]| {

@@ -35,6 +35,7 @@ use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, Link
 use crate::packet::Header;
 use crate::protocols::capabilities::{Capabilities, Claims};
 use crate::protocols::expect::Expect;
+use crate::protocols::headroom::Headroom;
 use crate::protocols::steps::{MOST_RATE, Sum, rate_in_steps};
 
 /// What the protocol can serve.
@@ -69,11 +70,14 @@ pub struct Parameters {
     #[serde(deserialize_with = "most")]
     #[schemars(range(min = 1e-6, max = 1e15))]
     pub most: f64,
+    /// Part of each link's capacity that is not handed out, 0 to 0.5: room for control packets in band.
+    #[serde(skip_serializing_if = "Headroom::is_none")]
+    pub headroom: Headroom,
 }
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self { unit: RateText(Rate(1e6)), gain: 0.002, price: 0.05, most: 100.0 }
+        Self { unit: RateText(Rate(1e6)), gain: 0.002, price: 0.05, most: 100.0, headroom: Headroom::default() }
     }
 }
 

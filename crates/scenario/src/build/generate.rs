@@ -9,7 +9,7 @@ use anabranch_core::quantity::SpanText;
 use anabranch_core::spelling::nearest;
 use anabranch_core::{Demands, Network};
 
-use crate::file::network::{Generator, TransitStub};
+use crate::file::network::{Generator, Shape, TransitStub};
 use crate::file::words::Capacity;
 
 /// Makes a network by a rule.
@@ -53,12 +53,11 @@ fn kind(capacity: Capacity, delay: SpanText) -> LinkKind {
 }
 
 fn transit_stub(rule: &TransitStub) -> Result<TransitStubParameters, String> {
-    let size = TransitStubParameters::of_size(rule.routers);
-    let mut parameters = size.ok_or_else(|| {
-        let known = TransitStubParameters::SIZES.map(|size| size.to_string()).join(", ");
-        format!("there are no known parameters for {} routers; give {known}", rule.routers)
-    })?;
     let filled = rule.filled();
+    let mut parameters = match rule.shape {
+        Some(shape) => of_shape(shape, rule.routers)?,
+        None => of_size(filled.routers.expect("a filled rule without a shape has a number of routers"))?,
+    };
     let rate = |capacity: Option<Capacity>| capacity.expect("a filled rule has every capacity").rate();
     let [least, most] = filled.delay.map(|delay| delay.0);
     let delay = if least == most { DelayRule::Fixed(least) } else { DelayRule::Uniform { least, most } };
@@ -71,6 +70,27 @@ fn transit_stub(rule: &TransitStub) -> Result<TransitStubParameters, String> {
     let host = LinkKind { capacity: rate(filled.host), delay: filled.host_delay.0 };
     parameters.hosts = (filled.hosts > 0).then(|| TransitStubHosts::new(filled.hosts, host));
     Ok(parameters)
+}
+
+fn of_size(routers: usize) -> Result<TransitStubParameters, String> {
+    TransitStubParameters::of_size(routers).ok_or_else(|| {
+        let known = TransitStubParameters::SIZES.map(|size| size.to_string()).join(", ");
+        format!("there are no known parameters for {routers} routers; give {known}, or a `shape`")
+    })
+}
+
+/// The parameters for a shape, which makes this number of routers if one is given.
+fn of_shape(shape: Shape, routers: Option<usize>) -> Result<TransitStubParameters, String> {
+    let Shape { transit_domains, transit_nodes, stubs, stub_nodes } = shape;
+    let parameters = TransitStubParameters::of_shape([transit_domains, transit_nodes, stubs, stub_nodes]);
+    match routers {
+        Some(routers) if routers != parameters.routers() => Err(format!(
+            "`shape` makes {transit_domains} * {transit_nodes} * (1 + {stubs} * {stub_nodes}) = {} routers, and `routers` \
+             is {routers}; leave `routers` out, or change one of them",
+            parameters.routers()
+        )),
+        _ => Ok(parameters),
+    }
 }
 
 /// Rules that make demands from one rate and a seed.

@@ -12,6 +12,7 @@ use super::traces::Traces;
 use super::{Read, Scenario};
 use crate::error::ScenarioError;
 use crate::file::link::LinkSettings;
+use crate::file::shares::Shares;
 use crate::file::trace::TraceTable;
 
 /// The most changes of capacity of all links together, so that long traces do not fill memory.
@@ -90,6 +91,7 @@ fn plan(settings: &LinkSettings, duration: Span) -> LinkPlan {
         control: settings.control_faults.unwrap_or_default().faults(),
         changes,
         opportunities,
+        shares: settings.shares.iter().flat_map(Shares::parts).collect(),
     }
 }
 

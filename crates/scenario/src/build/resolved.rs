@@ -65,6 +65,7 @@ impl Scenario {
             table.discipline = settings.discipline;
             table.faults = settings.faults;
             table.control_faults = settings.control_faults;
+            table.shares = settings.shares;
         }
         file.defaults.link = Some(unplaced(filled(defaults)));
         Ok(())
@@ -151,6 +152,7 @@ fn link_tables(network: &Network) -> Vec<Spanned<LinkTable>> {
         control_faults: None,
         capacity_changes: None,
         trace: None,
+        shares: None,
     });
     links.map(unplaced).collect()
 }

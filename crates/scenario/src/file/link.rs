@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::choice::DisciplineChoice;
+use super::shares::Shares;
 use super::trace::TraceChoice;
 use super::words::{Capacity, from_text, text};
 use super::{check_order, no_time, yes};
@@ -69,6 +70,8 @@ pub struct LinkTable {
     /// File of capacities with their times, or of opportunities to send; instead of `capacity_changes`.
     #[schemars(with = "Option<TraceChoice>")]
     pub trace: Option<Spanned<TraceChoice>>,
+    /// Part of the capacity that each of some protocols that grant rates may hand out; others hand out all of it.
+    pub shares: Option<Shares>,
 }
 
 /// `[defaults.link]`: values for every link without its own.
@@ -93,6 +96,8 @@ pub struct LinkSettings {
     /// File of capacities with their times, or of opportunities to send; instead of `capacity_changes`.
     #[schemars(with = "Option<TraceChoice>")]
     pub trace: Option<Spanned<TraceChoice>>,
+    /// Part of the capacity that each of some protocols that grant rates may hand out; others hand out all of it.
+    pub shares: Option<Shares>,
 }
 
 impl LinkTable {
@@ -105,6 +110,7 @@ impl LinkTable {
             control_faults: self.control_faults,
             capacity_changes: self.capacity_changes.clone(),
             trace: self.trace.clone(),
+            shares: self.shares.clone(),
         }
     }
 }
@@ -122,6 +128,7 @@ impl LinkSettings {
             capacity_changes: changes.capacity_changes.clone(),
             trace: changes.trace.clone(),
             discipline: self.discipline.or_else(|| defaults.discipline.clone()),
+            shares: self.shares.or_else(|| defaults.shares.clone()),
         }
     }
 }

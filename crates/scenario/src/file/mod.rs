@@ -14,6 +14,7 @@ pub mod link;
 pub mod network;
 pub mod relays;
 pub mod run;
+pub mod shares;
 pub mod sources;
 pub mod trace;
 pub mod traffic;

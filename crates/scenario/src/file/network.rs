@@ -224,9 +224,12 @@ pub struct RandomRegular {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TransitStub {
-    /// Number of routers, one with known parameters: 100, 110, 600, 1100 or 11000.
-    #[serde(default = "number::<110>", deserialize_with = "count")]
-    pub routers: usize,
+    /// Number of routers, one with known parameters: 100, 110, 600, 1100 or 11000. With a shape, the number that the
+    /// shape makes, or left out; otherwise 110 if left out.
+    #[serde(default, deserialize_with = "some_count")]
+    pub routers: Option<usize>,
+    /// Numbers of domains and nodes, instead of the known ones for the number of routers.
+    pub shape: Option<Shape>,
     /// Published experiment whose capacities apply where none are given below.
     #[serde(default)]
     pub preset: Preset,
@@ -247,6 +250,25 @@ pub struct TransitStub {
     pub host_delay: SpanText,
 }
 
+/// The numbers of domains and nodes of a transit-stub network. It has
+/// `transit_domains * transit_nodes * (1 + stubs * stub_nodes)` routers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Shape {
+    /// Number of transit domains, 1 or more.
+    #[serde(deserialize_with = "count")]
+    pub transit_domains: usize,
+    /// Mean number of nodes in a transit domain, 1 or more.
+    #[serde(deserialize_with = "count")]
+    pub transit_nodes: usize,
+    /// Mean number of stubs of a transit node, 1 or more.
+    #[serde(deserialize_with = "count")]
+    pub stubs: usize,
+    /// Mean number of nodes in a stub, 1 or more.
+    #[serde(deserialize_with = "count")]
+    pub stub_nodes: usize,
+}
+
 /// Capacities of published experiments.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -258,8 +280,11 @@ pub enum Preset {
     Ludena2021,
 }
 
+/// The number of routers where neither a number nor a shape is given: that of [ludena2021, scenario 3].
+const ROUTERS: usize = 110;
+
 impl TransitStub {
-    /// The rule with every capacity written out.
+    /// The rule with the number of routers and every capacity written out.
     #[must_use]
     pub fn filled(&self) -> Self {
         let (links, hosts) = match self.preset {
@@ -268,8 +293,13 @@ impl TransitStub {
         };
         let or = |given: Option<Capacity>, preset: LinkRule| Some(given.unwrap_or(preset.capacity.into()));
         let (transit, stub) = (or(self.transit, links.transit_transit), or(self.stub, links.stub_stub));
-        Self { transit, stub, host: or(self.host, hosts.link), ..self.clone() }
+        let routers = self.routers.or_else(|| self.shape.is_none().then_some(ROUTERS));
+        Self { routers, transit, stub, host: or(self.host, hosts.link), ..self.clone() }
     }
+}
+
+fn some_count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    count(deserializer).map(Some)
 }
 
 fn mbit<const MBIT: u32>() -> Capacity {

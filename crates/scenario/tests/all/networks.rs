@@ -53,6 +53,37 @@ fn presets_give_capacities_that_keys_override() {
 }
 
 #[test]
+fn a_transit_stub_network_has_the_shape_that_is_given() {
+    let text = |keys: &str| format!("[network]\ngenerate.transit-stub = {{ {keys} }}\n");
+    let names = |keys: &str| {
+        let (network, ..) = read(&text(keys)).unwrap();
+        network.nodes().iter().map(|node| node.name.clone()).collect::<Vec<_>>()
+    };
+    // 1 * 100 * (1 + 2 * 5) routers, all transit nodes in domain 0; on 1,000 of them 2 hosts each.
+    let wide = "shape = { transit_domains = 1, transit_nodes = 100, stubs = 2, stub_nodes = 5 }";
+    let of_domain = |names: &[String]| names.iter().filter(|name| name.starts_with("t0.")).count();
+    let routers = names(wide);
+    assert_eq!((routers.len(), of_domain(&routers)), (1100, 100));
+    assert_eq!(names(&format!("{wide}, routers = 1100, hosts = 2")).len(), 1100 + 2000);
+    // Large and small ones come out connected, too.
+    for (domains, nodes, stubs, stub_nodes) in [(25, 4, 10, 1), (1, 1, 1, 1), (2, 500, 1, 1), (1, 2, 1, 200)] {
+        let shape = format!(
+            "shape = {{ transit_domains = {domains}, transit_nodes = {nodes}, stubs = {stubs}, stub_nodes = {stub_nodes} }}"
+        );
+        assert_eq!(names(&shape).len(), domains * nodes * (1 + stubs * stub_nodes));
+    }
+    // The shape of a known size makes its network.
+    let known = "shape = { transit_domains = 5, transit_nodes = 20, stubs = 2, stub_nodes = 5 }";
+    let links = |keys: &str| read(&text(keys)).unwrap().0.links().to_vec();
+    assert_eq!(links(known), links("routers = 1100"));
+    let error = Scenario::parse(&text(&format!("{wide}, routers = 600"))).unwrap().network().unwrap_err().to_string();
+    assert!(
+        error.contains("`shape` makes 1 * 100 * (1 + 2 * 5) = 1100 routers, and `routers` is 600; leave `routers` out"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_rule_that_cannot_be_is_refused_with_its_place() {
     let said = |keys: &str| match Scenario::parse(&format!("[network]\n{keys}\n")) {
         Ok(scenario) => scenario.network().unwrap_err().to_string(),
@@ -70,7 +101,13 @@ fn a_rule_that_cannot_be_is_refused_with_its_place() {
     let word = said("generate = \"ring\"");
     assert!(word.starts_with("line 2, column 12: ") && word.ends_with("the word as a key, with its value, in braces"));
     assert!(said("generate = {}").ends_with("a table, expected one key in it"));
-    assert!(said("generate.transit-stub.routers = 99").contains("give 100, 110, 600, 1100, 11000"));
+    assert!(said("generate.transit-stub.routers = 99").contains("give 100, 110, 600, 1100, 11000, or a `shape`"));
+    let shape = "shape = { transit_domains = 1, transit_nodes = 0, stubs = 1, stub_nodes = 1 }";
+    assert!(
+        said(&format!("generate.transit-stub = {{ {shape} }}")).contains("transit_nodes is 0; it must be 1 or more")
+    );
+    let lacking = "generate.transit-stub.shape = { transit_domains = 1, transit_nodes = 2, stubs = 1 }";
+    assert!(said(lacking).contains("stub_nodes"));
     assert!(said("file = \"x\"\ngenerate.ring.nodes = 5").contains("both a file and a rule"));
     assert!(said("capacity = \"1 Mbit/s\"").contains("neither a file nor a rule"));
     assert!(said("file = \"x\"\nseed = 3").contains("leave `seed` out"));

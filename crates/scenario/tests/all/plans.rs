@@ -48,6 +48,7 @@ fn a_link_has_its_own_settings_or_those_for_all() {
 queue = "64 KiB"
 faults = { loss = 0.1, reorder = 0.2, late = "1 ms" }
 trace = "trace.csv"
+shares = { rcp = 1 }
 "#;
     let own = r#"
 [[link]]
@@ -56,6 +57,7 @@ target = "c"
 capacity = "unlimited"
 queue = "3 packets"
 control_faults = { duplicate = 1 }
+shares = { slbn = 0.5, bfyz = 0.25 }
 capacity_changes = [{ at = "0 s", capacity = "5 Mbit/s" }, { at = "2 s", capacity = "0 bit/s" }]
 "#;
     let plan = plan(&format!("{PAIR}demand = \"1 Mbit/s\"\n{own}{defaults}")).unwrap();
@@ -63,7 +65,7 @@ capacity_changes = [{ at = "0 s", capacity = "5 Mbit/s" }, { at = "2 s", capacit
     let data = Faults { loss: 0.1, reorder: 0.2, late: Span::ms(1), ..Faults::default() };
     let limit = Limit { bytes: Some(Bytes(65_536)), packets: None };
     let changes = vec![(seconds(0.5), Rate(2e6)), (seconds(1.0), Rate(0.0)), (seconds(1.5), Rate(f64::INFINITY))];
-    let common = LinkPlan { limit, data, changes, ..LinkPlan::default() };
+    let common = LinkPlan { limit, data, changes, shares: vec![("rcp", 1.0)], ..LinkPlan::default() };
     assert_eq!(plan.links[..2], [common.clone(), common]);
     let own = LinkPlan {
         limit: Limit { bytes: None, packets: Some(3) },
@@ -72,6 +74,7 @@ capacity_changes = [{ at = "0 s", capacity = "5 Mbit/s" }, { at = "2 s", capacit
         discipline: None,
         changes: vec![(Time(0), Rate(5e6)), (seconds(2.0), Rate(0.0))],
         opportunities: None,
+        shares: vec![("bfyz", 0.25), ("slbn", 0.5)],
     };
     assert_eq!(plan.links[2..], [own.clone(), own]);
     assert_eq!(plan.network.links()[2].capacity, Rate(f64::INFINITY));

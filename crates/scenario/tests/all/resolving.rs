@@ -140,6 +140,21 @@ fn a_rule_stands_with_its_seed() {
 }
 
 #[test]
+fn shapes_shares_and_headroom_are_kept_and_not_invented() {
+    let text = "[network]\ngenerate.transit-stub = { shape = { transit_domains = 1, transit_nodes = 2, stubs = 1, stub_nodes = 3 } }\n\
+        [defaults.link]\nshares = { slbn = 0.5 }\n[demands]\nrule = \"hot-spots:1 Gbit/s\"\n\
+        [defaults.connection]\nprotocol = { slbn = { headroom = 0.03 } }\n";
+    let (first, whole, second) = both_plans(text, None, None);
+    assert_same(&first, &second);
+    assert!(
+        whole.contains("slbn = 0.5") && whole.contains("headroom = 0.03") && whole.contains("stub_nodes = 3"),
+        "{whole}"
+    );
+    let (_, plain, _) = both_plans(PAIR, None, None);
+    assert!(!plain.contains("shares") && !plain.contains("headroom"), "{plain}");
+}
+
+#[test]
 fn filters_stand_with_their_seed() {
     let (first, whole, second) =
         both_plans(&format!("{PAIR}[filters]\nones = \"growing\"\n[run]\nseed = 9\n"), None, None);

@@ -34,6 +34,21 @@ fn links_where_protocols_that_grant_rates_meet_others_are_named() {
 }
 
 #[test]
+fn shares_of_a_link_that_fit_keep_protocols_apart() {
+    let said = |shares: &str, protocols: &[&str]| {
+        let own: Vec<String> = protocols.iter().map(|name| format!("protocol = \"{name}\"")).collect();
+        let connections: Vec<(&str, &str, &str)> = own.iter().map(|keys| ("a", "b", &keys[..])).collect();
+        two_links(&format!("[defaults.link]\nshares = {{ {shares} }}"), &connections).len()
+    };
+    let (exact, all) = (&["slbn", "bfyz"][..], &["slbn", "bfyz", "reno"][..]);
+    assert_eq!([said("slbn = 0.5, bfyz = 0.3", exact), said("slbn = 0.5, bfyz = 0.3", all)], [0, 0]);
+    // All of the link is granted: nothing is left for a window.
+    assert_eq!([said("slbn = 0.6, bfyz = 0.4", exact), said("slbn = 0.6, bfyz = 0.4", all)], [0, 1]);
+    // Too much, and one protocol that hands out all.
+    assert_eq!([said("slbn = 0.6, bfyz = 0.5", exact), said("slbn = 0.1", exact)], [1, 1]);
+}
+
+#[test]
 fn what_does_not_meet_is_no_matter() {
     // On different links, on the same link at different times, and windows alone.
     let apart: [&[(&str, &str, &str)]; 3] = [

@@ -235,6 +235,7 @@ impl World<'_> {
 
     /// A control packet of a connection is back at its source.
     pub(super) fn on_reply(&mut self, s: u32, header: &Header) {
+        self.control_links.count_reply(s, header);
         let c = self.subflows[s as usize].connection();
         let subflow = s as usize - self.routes.subflows_of(c).start;
         self.call(c, |control, now, orders| control.on_reply(now, subflow, header, orders));

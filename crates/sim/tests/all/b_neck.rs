@@ -11,7 +11,7 @@ use anabranch_proto::protocols::b_neck;
 use anabranch_sim::Outcome;
 
 fn protocol(provisional: bool) -> Protocol {
-    Protocol::BNeck(b_neck::Parameters { provisional })
+    Protocol::BNeck(b_neck::Parameters { provisional, ..Default::default() })
 }
 
 /// A random plan without samples and data, whose events are those of control packets; it ends so many round trips after

@@ -37,7 +37,7 @@ fn three_links_are_shared_as_worked_by_hand_after_far_too_much() {
 
 /// The largest errors of granted rates over the last 20 round trips, and the most granted at a link, relative.
 fn course(seed: u64, period: u64) -> (f64, f64) {
-    let protocol = Protocol::CobbLike(cobb::Parameters { period: SpanText(Span(period)) });
+    let protocol = Protocol::CobbLike(cobb::Parameters { period: SpanText(Span(period)), ..Default::default() });
     let (mut plan, own) = random_plan(seed, 1, Pattern::AtOnce, protocol, 220);
     plan.run.sample = Span(own.round_trip / 4);
     plan.run.duration = Span(own.quiet_from + 219 * own.round_trip);

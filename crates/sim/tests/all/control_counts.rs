@@ -2,6 +2,7 @@
 
 use anabranch_plan::ControlPlane;
 use anabranch_proto::Protocol;
+use anabranch_proto::protocols::d_slen;
 
 use crate::common::{network, plan, run, timed};
 
@@ -70,4 +71,26 @@ fn plan_of_one() -> anabranch_plan::Plan {
 /// Data packets that entered the only link; all have 1,000 bytes.
 fn data_hops(outcome: &anabranch_sim::Outcome) -> u64 {
     outcome.subflows.iter().map(|subflow| subflow.sent / 1000).sum()
+}
+
+#[test]
+fn a_source_counts_the_bottlenecks_in_what_comes_back() {
+    // The only link limits the only subflow from its first round on.
+    for name in ["d-slen", "slbn"] {
+        let control =
+            run(&plan(network(&[("a", "b", 10.0, 5.0)]), &[&[&["a", "b"]]], named(name), 0.995)).subflows[0].control;
+        // Of 100 probes, the last is not back.
+        assert_eq!((control.sets, control.bottlenecks, control.most_bottlenecks), (99, 99, 1), "{name}");
+    }
+    // As printed, both links of equal capacity are in the set; corrected, only the one that set the level.
+    let printed = Protocol::DSlen(d_slen::Parameters { variant: d_slen::Variant::Paper, ..Default::default() });
+    for (protocol, most) in [(named("d-slen"), 1), (printed, 2)] {
+        let network = network(&[("a", "b", 10.0, 5.0), ("b", "c", 10.0, 5.0)]);
+        let control = run(&plan(network, &[&[&["a", "b", "c"]]], protocol, 1.0)).subflows[0].control;
+        assert_eq!((control.most_bottlenecks, control.bottlenecks), (most, control.sets * u64::from(most)));
+    }
+    // BFYZ has no such sets.
+    let control =
+        run(&plan(network(&[("a", "b", 10.0, 5.0)]), &[&[&["a", "b"]]], named("bfyz"), 1.0)).subflows[0].control;
+    assert_eq!((control.sets, control.bottlenecks, control.most_bottlenecks), (0, 0, 0));
 }

@@ -12,6 +12,7 @@ mod d_slen;
 mod erica;
 mod failures;
 mod fetch;
+mod handed_out;
 mod lgcc;
 mod ludena2021;
 mod max_min;

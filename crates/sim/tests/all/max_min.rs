@@ -246,7 +246,13 @@ fn a_chain_of_dependent_sessions_takes_a_round_trip_for_each() {
 #[test]
 fn without_a_look_at_the_room_behind_equal_shares_may_swing_for_ever() {
     let rates = |variant| {
-        let (mut plan, own) = random_plan(40, 1, Pattern::Spread, Protocol::Slbn(slbn::Parameters { variant }), 120);
+        let (mut plan, own) = random_plan(
+            40,
+            1,
+            Pattern::Spread,
+            Protocol::Slbn(slbn::Parameters { variant, ..Default::default() }),
+            120,
+        );
         demand(&mut plan, 40, own.quiet_from + 60 * own.round_trip);
         plan.run.sample = Span(own.round_trip);
         plan.run.duration = Span(own.quiet_from + 119 * own.round_trip);

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from anabranch.interrupts import result_of
 from anabranch.reproduce.execute.fluid import follow_fluid
 from anabranch.reproduce.execute.optimum import optimum_over_time
-from anabranch.reproduce.execute.simulate import simulate
+from anabranch.reproduce.execute.simulate import capacities_times, simulate
 from anabranch.reproduce.execute.solve import solve_from_starts, solve_run
 from anabranch.reproduce.outcomes.kinds import simulated
 from anabranch.reproduce.spec.traces import sets_of
@@ -85,7 +85,9 @@ def _simulate_all(
 
 def _single_runs(run: Run) -> list[Run]:
     """Give a run for each combination of traces and seeds."""
-    traced = [replace(run, sets=(*run.sets, *sets_of(own)), followed=()) for own in run.followed or ((),)]
+    larger = capacities_times(run.scenario, run.capacities_times)
+    sets = [(*larger, *run.sets, *sets_of(own)) for own in run.followed or ((),)]
+    traced = [replace(run, sets=own, followed=()) for own in sets]
     return [replace(own, seed=seed, seeds=()) for own in traced for seed in run.seeds or (run.seed,)]
 
 

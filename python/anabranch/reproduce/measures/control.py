@@ -1,4 +1,4 @@
-"""Measures of control packets: how many a protocol needs, and what part of all bytes they are.
+"""Measures of control packets: how many a protocol needs, what part of all bytes they are, and the sets they carry.
 
 Sources of protocols that grant rates send control packets, sinks and links answer. Acknowledgements of window protocols
 are no control packets. A control packet has the size ``run.control_packet``.
@@ -66,6 +66,25 @@ def control_share_at(run: Simulated, link: Named) -> float:
     row = run.simulation.result.links.row(link.number, named=True)
     control = row["control_bytes"]
     return _share(control, row["carried_bytes"] + (0 if run.simulation.control_is_in_band else control))
+
+
+@measure("mean-bottlenecks", unit="links", runs=SIMULATED)
+def mean_bottlenecks(run: Simulated) -> float:
+    """Give the mean number of links in the sets of bottlenecks that control packets of d-SLEN or SLBN bring back."""
+    return _bottlenecks(run, "mean_bottlenecks")
+
+
+@measure("most-bottlenecks", unit="links", runs=SIMULATED)
+def most_bottlenecks(run: Simulated) -> float:
+    """Give the greatest number of links in a set of bottlenecks that a control packet brings back."""
+    return _bottlenecks(run, "most_bottlenecks")
+
+
+def _bottlenecks(run: Simulated, name: str) -> float:
+    number = run.simulation.result.meta[name]
+    if number is None:
+        raise UnmeasuredError("no control packet brought back a set of bottlenecks; d-SLEN and SLBN have such sets")
+    return float(number)
 
 
 def _share(control: int, total: int) -> float:

@@ -37,6 +37,23 @@ def longest_queue(run: Simulated, window_s: Window) -> float:
     return float(rows["peak_packets"].to_numpy().max(initial=0))
 
 
+@measure("queue-growth", unit="", runs=SIMULATED, windowed=True)
+def queue_growth(run: Simulated, window_s: Window) -> float:
+    """Give the longest queue of the second half of the window by that of the first half, from samples."""
+    middle_s = (window_s[0] + window_s[1]) / 2.0
+    first = longest_queue(run, (window_s[0], middle_s))
+    second = longest_queue(run, (middle_s, window_s[1]))
+    if not first:
+        raise UnmeasuredError("nothing waits in the first half of the window; take another time")
+    return second / first
+
+
+@measure("longest-wait", unit="ms", runs=SIMULATED)
+def longest_wait(run: Simulated) -> float:
+    """Give the longest time that any link needed to send its queue, in milliseconds: each by its own capacity."""
+    return 1e3 * float(run.simulation.result.links["most_wait_s"].to_numpy().max())
+
+
 @measure("queue-alone", unit="packets", runs=SIMULATED)
 def queue_alone(run: Simulated) -> float:
     """Give the most packets that waited at one time at any link while a single connection was there, from samples."""

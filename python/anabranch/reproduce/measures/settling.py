@@ -122,7 +122,7 @@ def unsettled(run: Simulated) -> float:
 
 def _settling(run: Simulated, event: str, aim: str = "final") -> pl.DataFrame:
     """Give a row for each join or leave with connections left: ``settling_s``, null if none, and ``span_s``."""
-    found = run.simulation.result.settling(TOLERANCE, of=aim, hold_s=HOLD_S)
+    found = run.simulation.settling(TOLERANCE, aim, HOLD_S)
     found = found.filter((pl.col(event) > 0) & (pl.col("present") > 0))
     return found.select("settling_s", (pl.col("until_s") - pl.col("time_s")).alias("span_s"))
 

@@ -11,6 +11,7 @@ import polars as pl
 from anabranch.errors import ScenarioError
 from anabranch.model.demands import Demands
 from anabranch.model.paths import Paths
+from anabranch.reproduce.outcomes.granted_loads import granted_excess
 from anabranch.runs.columns import THINGS, columns_of, kind_of
 from anabranch.runs.series import NotRecordedError
 from anabranch.runs.step_function import StepFunction
@@ -43,6 +44,7 @@ class Simulation:
         self.capacity_changes = plan.core.capacity_changes
         frame = result.connections.with_columns(pl.col("stopped_s").fill_null(result.meta["reached_s"]).alias("end_s"))
         self.connections = {row["connection"]: row for row in frame.rows(named=True)}
+        self._settling: dict[tuple[float, str, float], pl.DataFrame] = {}
 
     @property
     def protocol(self) -> str:
@@ -69,6 +71,29 @@ class Simulation:
     def subflow_rates(self) -> dict[str, StepFunction]:
         """The rate granted to each subflow over time, in bit/s."""
         return _by_name(self.result.rates(subflows=True), self.result.subflows["subflow"])
+
+    @cached_property
+    def granted_excess(self) -> pl.DataFrame:
+        """The excess of granted rates over the capacity of each link over time; see `granted_excess`.
+
+        Raises
+        ------
+        ScenarioError
+            The scenario does not record grants.
+        """
+        if self.result.grants is None:
+            raise ScenarioError(f'{self.result.meta["title"]}: add "grants" to record under [run]')
+        names = self.result.subflows.select("subflow").with_row_index("path")
+        grants = self.result.grants.join(names, on="subflow", maintain_order="left")
+        core = self.paths.demands.network.core
+        return granted_excess(grants, self.paths, core.capacity_bps, self.capacity_changes)
+
+    def settling(self, tolerance: float, of: str, hold_s: float) -> pl.DataFrame:
+        """Give the times that rates took to settle, as `anabranch.runs.result.Result.settling` does, computed once."""
+        key = tolerance, of, hold_s
+        if key not in self._settling:
+            self._settling[key] = self.result.settling(tolerance, of=of, hold_s=hold_s)
+        return self._settling[key]
 
     def subflows_of(self, connection: str) -> list[StepFunction]:
         """Give the rate granted to each subflow of a connection over time."""
@@ -102,6 +127,28 @@ class Simulation:
         lacking = [column for column in columns_of(kind) if column.name not in rows]
         rows = rows.with_columns(pl.lit(None, column.dtype).alias(column.name) for column in lacking)
         return rows.rename({THINGS[kind]: "name"}) if kind in THINGS else rows
+
+    @cached_property
+    def granted_loads(self) -> list[tuple[int, StepFunction]]:
+        """The sum of the rates granted over each link of limited capacity, over time, in bit/s."""
+        names = self.result.subflows["subflow"].to_list()
+        change = pl.col("granted_bps") - pl.col("granted_bps").shift(1, fill_value=0.0).over("name")
+        changes = (
+            self.result.rates(subflows=True).sort("time_s", maintain_order=True).with_columns(change.alias("change"))
+        )
+        links = np.split(self.paths.path_links, self.paths.path_offsets[1:-1])
+        crossed = pl.DataFrame({"name": names, "link": [own.tolist() for own in links]}).explode("link")
+        rows = changes.join(crossed, on="name", how="inner", maintain_order="left")
+        capacity = self.paths.demands.network.core.capacity_bps
+        found = []
+        for (number,), own in rows.group_by("link", maintain_order=True):
+            link = int(str(number))
+            if np.isfinite(capacity[link]):
+                time, load = own["time_s"].to_numpy(), own["change"].to_numpy().cumsum()
+                # Rates that change at the same time change together.
+                is_last = np.append(time[1:] > time[:-1], [True])
+                found.append((link, StepFunction(time[is_last], load[is_last])))
+        return found
 
 
 def _by_name(rates: pl.DataFrame, names: Iterable[str]) -> dict[str, StepFunction]:

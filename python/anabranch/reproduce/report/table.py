@@ -78,15 +78,20 @@ def _beside(row: Row) -> str:
 
 def _why(row: Row) -> str:
     """Write the cause, with the defect or choice that rows share."""
-    if row.verdict in GOOD or not row.cause:
+    if not row.cause or (row.verdict in GOOD and row.is_as_described):
         return ""
     return f"{CAUSE_WORDS[row.cause]}: {row.defect}" if row.defect else CAUSE_WORDS[row.cause]
 
 
 def _note(row: Row) -> str:
     """Write the note, after the numbers of the other readings."""
-    others = [f"{own.name or 'as described'}: {own.ours_text}, {own.verdict}" for own in row.readings]
-    return "; ".join([*(others if row.kind == "number" else []), *([row.note] if row.note else [])])
+    is_number = row.kind == "number"
+    others = [
+        f"{own.name}: {own.ours_text}, {own.verdict}" if is_number else f"{own.name}: {own.verdict}"
+        for own in row.readings
+        if own.name != row.reading
+    ]
+    return "; ".join([*others, *([row.note] if row.note else [])])
 
 
 def _signed(value: float) -> str:

@@ -405,10 +405,11 @@ def _known(table: Table) -> Verdicts:
 
 def _refuse_unexplained(table: Table, quantity: PaperQuantity) -> None:
     """Refuse a bad verdict on record without its cause, and a cause without such a verdict."""
-    is_good = quantity.expect in GOOD
-    if is_good and quantity.known.cause:
+    # A row may come out under another reading than that of the first, which is as the paper describes.
+    is_all_good = all(own.expect in GOOD for own in quantity.readings) and quantity.expect in GOOD
+    if is_all_good and quantity.known.cause:
         raise table.error("cause", f"the verdict on record is `{quantity.expect}`", "leave it out")
-    if not is_good and not quantity.known.cause:
+    if quantity.expect not in GOOD and not quantity.known.cause:
         raise table.error("expect", f"it is `{quantity.expect}`, without a cause", f"add cause: {', '.join(CAUSES)}")
 
 

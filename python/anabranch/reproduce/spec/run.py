@@ -152,8 +152,6 @@ def read_run(table: Table, folder: Path, scenario: Path | None, traces: Mapping[
         raise table.error("stop_change", "it is missing", "the pseudo-code stops by it; give the paper's")
     if run.sets and method not in OVER_TIME:
         raise table.error("set", f"the method is {method}", f"leave it out; {_FOR_OVER_TIME}")
-    if method in OVER_TIME and run.capacities_times != 1.0:
-        raise table.error("capacities_times", f"the method is {method}", "leave it out, and `set` capacities instead")
     table.finish()
     return run
 

@@ -20,6 +20,27 @@ impl TransitStubParameters {
         }
     }
 
+    /// The parameters for T, Nt, K and Ns.
+    ///
+    /// Those of a known size have its edge probabilities. In others a transit domain, and the top level, has a mean degree
+    /// of about 6, as in the sizes of published experiments; a stub has the probability of these sizes, 0.42, or less
+    /// if it is large. Where ln n is larger than these degrees, domains of n nodes have degree ln n + 2, so that most
+    /// draws are connected.
+    pub fn of_shape(sizes: [usize; 4]) -> Self {
+        let known = Self::SIZES.into_iter().filter_map(Self::of_size).find(|known| known.shape() == sizes);
+        let sparse = |nodes: usize| ((nodes.max(1) as f64).ln() + 2.0) / nodes.max(1) as f64;
+        let upper = |nodes: usize| sparse(nodes).max(6.0 / nodes.max(1) as f64).min(1.0);
+        let [domains, transit_nodes, _, stub_nodes] = sizes;
+        known.unwrap_or_else(|| {
+            Self::pure_random(sizes, [upper(domains), upper(transit_nodes), sparse(stub_nodes).min(0.42)])
+        })
+    }
+
+    /// T, Nt, K and Ns.
+    fn shape(&self) -> [usize; 4] {
+        [self.transit_domains, self.transit_nodes, self.stubs, self.stub_nodes]
+    }
+
     /// 110 routers, the size of [ludena2021, scenario 3]: 1 transit domain of 10 nodes, each with 2 stubs of 5.
     ///
     /// The paper gives only the number of routers; the shape is our choice, as in the two sizes below.

@@ -11,13 +11,13 @@ mod reliable_hop;
 
 use std::collections::VecDeque;
 
-use anabranch_core::{Bytes, Rate, Time};
+use anabranch_core::{Bytes, LinkId, Rate, Time};
 use anabranch_links::Links;
 use anabranch_links::faults::{Arrivals, Fates};
 use anabranch_plan::{CAPACITIES, ControlPlane, Plan};
 use anabranch_proto::control::PacketOrder;
 use anabranch_proto::endpoint::Frame;
-use anabranch_proto::{LinkControl, LinkControls, LinkOrders, LinkView, QueueView};
+use anabranch_proto::{Header, LinkControl, LinkControls, LinkOrders, LinkView, QueueView};
 
 use super::World;
 use super::clock::Kind;
@@ -45,6 +45,9 @@ pub(crate) struct ControlLinks {
     replies: VecDeque<ControlPacket>,
     /// Control packets, and data packets with headers, that entered a link of the network.
     entered: u64,
+    /// The part of each link's capacity that each protocol may hand out, at index link * protocols + protocol; empty if
+    /// every protocol may hand out all.
+    parts: Vec<f64>,
     /// For each subflow the counts of its control packets, where its source is.
     counts: Vec<ControlCount>,
 }
@@ -82,6 +85,7 @@ impl ControlLinks {
             orders: LinkOrders::default(),
             replies: VecDeque::new(),
             entered: 0,
+            parts: parts(plan, routes),
             counts: vec![ControlCount::default(); plan.paths.len()],
         }
     }
@@ -108,9 +112,23 @@ impl ControlLinks {
         self.entered
     }
 
+    /// The part of a link's capacity that a protocol may hand out.
+    #[inline]
+    fn part(&self, link: u32, protocol: u16) -> f64 {
+        if self.parts.is_empty() {
+            return 1.0;
+        }
+        self.parts[link as usize * self.controls.len() + usize::from(protocol)]
+    }
+
     /// The counts of a subflow's control packets; all 0 outside of the shard of its source.
     pub fn count(&self, subflow: usize) -> ControlCount {
         self.counts[subflow]
+    }
+
+    /// Counts a control packet that is back at the source of a subflow.
+    pub(super) fn count_reply(&mut self, subflow: u32, header: &Header) {
+        self.counts[subflow as usize].on_reply(header);
     }
 
     /// The number of control packets that entered a link from here.
@@ -174,8 +192,20 @@ impl QueueView for LinkQueue<'_> {
     }
 }
 
+/// The part of each link's capacity that each protocol may hand out; empty if every protocol may hand out all.
+fn parts(plan: &Plan, routes: &Routes) -> Vec<f64> {
+    let of_link = |&link: &LinkId| (0..plan.protocols.len()).map(move |protocol| plan.handed_out(link, protocol));
+    let of_network: Vec<f64> = routes.used.iter().flat_map(of_link).collect();
+    if of_network.iter().all(|&part| part >= 1.0) {
+        return Vec::new();
+    }
+    // The links that stand for demands follow, and have no queues.
+    let of_demands = routes.demands.len() * plan.protocols.len();
+    of_network.into_iter().chain(std::iter::repeat_n(1.0, of_demands)).collect()
+}
+
 impl ControlLink {
-    /// The capacity of its link that protocols see at `now`; `None` for a link without limit.
+    /// The capacity of its link at `now`; `None` for a link without limit.
     #[inline]
     fn capacity(&self, links: &Links, link: u32, now: u64) -> Option<Rate> {
         if self.capacity.is_nan() {
@@ -279,11 +309,13 @@ impl World<'_> {
     fn ask_link(&mut self, index: u32) -> bool {
         let now = self.clock.now();
         let own = &mut self.control_links;
-        let packet = &mut own.packets[index];
+        let packet = &own.packets[index];
         let link = self.routes.steps[packet.at as usize];
         let Some(capacity) = own.of_links[link as usize].capacity(&self.links, link, now) else {
             return true;
         };
+        let capacity = Rate(capacity.0 * own.part(link, packet.protocol));
+        let packet = &mut own.packets[index];
         let queue = &LinkQueue { links: &self.links, link: link as usize, now };
         let view = LinkView { now: Time(now), capacity, queue };
         let (visitor, protocol) = (packet.visitor(), packet.protocol);
@@ -329,6 +361,7 @@ impl World<'_> {
         let Some(capacity) = own.of_links[link as usize].capacity(&self.links, link, now) else {
             return;
         };
+        let capacity = Rate(capacity.0 * own.part(link, protocol));
         let queue = &LinkQueue { links: &self.links, link: link as usize, now };
         let view = LinkView { now: Time(now), capacity, queue };
         ask(own.controls[protocol as usize].of(link as usize), &view, &mut own.orders);
