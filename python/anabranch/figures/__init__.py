@@ -5,6 +5,7 @@ from anabranch.figures.bars import draw_estimates
 from anabranch.figures.boxes import draw_boxes
 from anabranch.figures.compare import draw_completions, draw_longest_queue
 from anabranch.figures.convergence import draw_convergence
+from anabranch.figures.curves import draw_curves
 from anabranch.figures.distributions import draw_distributions
 from anabranch.figures.eigenvalues import draw_eigenvalues
 from anabranch.figures.errors import draw_errors
@@ -24,6 +25,7 @@ __all__ = [
     "draw_boxes",
     "draw_completions",
     "draw_convergence",
+    "draw_curves",
     "draw_distributions",
     "draw_eigenvalues",
     "draw_errors",

@@ -9,12 +9,14 @@ not tell protocols apart.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from anabranch.errors import ScenarioError
 from anabranch.reproduce.judge import row_of
 from anabranch.reproduce.measures.address import Ratio
+from anabranch.reproduce.measures.evaluate import values
 from anabranch.reproduce.measures.registry import AnotherRun
 from anabranch.reproduce.spec.quantity import Claim, Number
 from anabranch.reproduce.spec.verdict import GOOD
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from anabranch.reproduce.rows import Row
     from anabranch.reproduce.spec.quantity import Check, Decided, PaperQuantity
     from anabranch.reproduce.spec.run import Run
+    from anabranch.reproduce.spec.verdict import Comparison
 
 SHIFT = 0.1
 """The share by which a number is moved."""
@@ -68,7 +71,8 @@ def unturned(experiment: Experiment, outcomes: Outcomes, rows: Iterable[Row]) ->
         if row.verdict not in GOOD:
             continue
         alone = _alone(quantity, row)
-        if not any(_turns(experiment, moved, outcomes, row) for moved in _moved(alone)):
+        is_moved = any(_turns(experiment, moved, outcomes, row) for moved in _moved(alone))
+        if not is_moved and not _is_infinite(experiment, alone, outcomes):
             found.append(Unturned(row.item, row.quantity, "moved"))
         if not quantity.known.common and not _is_exchangeable(experiment, alone, outcomes, row):
             found.append(Unturned(row.item, row.quantity, "exchanged"))
@@ -114,6 +118,15 @@ def _moved_numbers(number: Number) -> Iterator[Number]:
         yield replace(number, beside=replace(beside, number=3.0 * margin))
 
 
+def _is_infinite(experiment: Experiment, quantity: PaperQuantity, outcomes: Outcomes) -> bool:
+    """Tell whether a measured side of a claim is infinite, such as a time that never comes: no factor moves it."""
+    if isinstance(quantity, Number):
+        return False
+    place = experiment.folder / "expected.toml"
+    sides = [check.left for decided in quantity.readings for check in decided.checks]
+    return any(math.isinf(value) for side in sides for value in values(outcomes, side, place))
+
+
 def _with(readings: tuple[Decided, ...], at: int, decided: Decided, number: int, check: Check) -> tuple[Decided, ...]:
     """Give readings with another check in one of them."""
     checks = (*decided.checks[:number], check, *decided.checks[number + 1 :])
@@ -124,6 +137,9 @@ def _moved_checks(check: Check) -> Iterator[Check]:
     if isinstance(check.right, Ratio):
         if check.comparison != "=":
             yield replace(check, left=check.right, right=check.left)
+            # Where both are equal, their exchange changes nothing.
+            strict: dict[Comparison, Comparison] = {"<=": "<", ">=": ">"}
+            yield replace(check, comparison=strict.get(check.comparison, check.comparison))
         else:
             yield replace(check, comparison="<")
             yield replace(check, comparison=">")

@@ -11,7 +11,7 @@ from anabranch.interrupts import result_of
 from anabranch.reproduce.execute.fluid import follow_fluid
 from anabranch.reproduce.execute.optimum import optimum_over_time
 from anabranch.reproduce.execute.simulate import capacities_times, simulate
-from anabranch.reproduce.execute.solve import solve_run
+from anabranch.reproduce.execute.solve import solve_from_starts, solve_run
 from anabranch.reproduce.outcomes.kinds import simulated
 from anabranch.reproduce.spec.traces import sets_of
 from anabranch.runs.scenario import read_plan
@@ -58,6 +58,8 @@ def execute(
     if run.method == "proportional":
         plans = (read_plan(one.scenario, sets=one.sets) for one in _single_runs(run))
         return tuple(optimum_over_time(plan, unit_bps, run.tolerance) for plan in plans)
+    if run.starts is not None:
+        return (solve_from_starts(run, run.starts, unit_bps),)
     return (solve_run(run, unit_bps, timed=timed),)
 
 

@@ -12,8 +12,9 @@ from anabranch import _core
 from anabranch.errors import ConvergenceWarning, ScenarioError
 from anabranch.model.problem import Problem, problem_of
 from anabranch.reproduce.execute.pseudo_code import run_pseudo_code
+from anabranch.reproduce.execute.random_starts import from_starts
 from anabranch.reproduce.execute.weight_steps import first_weights, weight_steps
-from anabranch.reproduce.outcomes.kinds import Solved, Trace, WeightAllocated
+from anabranch.reproduce.outcomes.kinds import FromStarts, Solved, Trace, WeightAllocated
 from anabranch.runs.scenario import read_scenario
 from anabranch.solvers.methods import takers_of
 from anabranch.solvers.solve import solve
@@ -21,6 +22,7 @@ from anabranch.solvers.solve import solve
 if TYPE_CHECKING:
     from anabranch.model.paths import Paths
     from anabranch.reproduce.spec.run import Run
+    from anabranch.reproduce.spec.starts import Starts
 
 Solver = Literal["c-slen", "iewf", "lp", "progressive-filling"]
 SOLVERS: tuple[Solver, ...] = get_args(Solver)
@@ -42,11 +44,7 @@ def solve_run(run: Run, unit_bps: float, *, timed: bool) -> Solved:
     ScenarioError
         The scenario has a mistake or gives no paths; weights or rates that are given do not fit its paths.
     """
-    scenario = read_scenario(run.scenario)
-    paths = scenario.demands.paths
-    if paths is None:
-        raise ScenarioError(f"{run.scenario}: it gives no paths; an experiment needs those of the paper")
-    problem = problem_of(paths, unit_bps=unit_bps / run.capacities_times)
+    problem, paths = _problem(run, unit_bps)
     stop_change = None if run.stop_change_bps is None else run.stop_change_bps / unit_bps
     unit = None if run.unit_bps is None else run.unit_bps / unit_bps
     if run.method == "given":
@@ -74,6 +72,26 @@ def solve_run(run: Run, unit_bps: float, *, timed: bool) -> Solved:
     trace = _trace(run, problem, unit, answer.passes) if timed else None
     solved = answer.path_rates
     return Solved(paths, run.tolerance, lambda: (problem, solved), answer.passes, answer.converged, steps, trace)
+
+
+def solve_from_starts(run: Run, starts: Starts, unit_bps: float) -> FromStarts:
+    """Follow an iteration from random starts, with rates in a unit of this many bit/s.
+
+    Raises
+    ------
+    ScenarioError
+        The scenario has a mistake or gives no paths.
+    """
+    problem, paths = _problem(run, unit_bps)
+    return from_starts(problem, paths, starts, run.passes, run.tolerance)
+
+
+def _problem(run: Run, unit_bps: float) -> tuple[Problem, Paths]:
+    scenario = read_scenario(run.scenario)
+    paths = scenario.demands.paths
+    if paths is None:
+        raise ScenarioError(f"{run.scenario}: it gives no paths; an experiment needs those of the paper")
+    return problem_of(paths, unit_bps=unit_bps / run.capacities_times), paths
 
 
 def _given(run: Run, problem: Problem, paths: Paths) -> Solved:

@@ -17,13 +17,14 @@ A distance is the greatest relative difference of the rates in the case.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from anabranch import fluid
 from anabranch.model.problem import Problem
 from anabranch.reproduce.outcomes.kinds import Followed
+from anabranch.solvers.solve import solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -163,9 +164,7 @@ def _utility(_number: int, random: Generator) -> Mapping[str, float]:
     return {"distance": _distance(slope, growing), "bend": float(bend.max())}
 
 
-def _fair_rates(problem: Problem, fairness: str) -> NDArray[np.float64]:
-    from anabranch import solve
-
+def _fair_rates(problem: Problem, fairness: Literal["max-min", "proportional"]) -> NDArray[np.float64]:
     return np.asarray(solve(problem, fairness=fairness).connection_rates)
 
 

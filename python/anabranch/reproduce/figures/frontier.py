@@ -60,7 +60,7 @@ class Frontier(PaperFigure[Gathered], draw="frontier"):
                 reason = f"there are {len(labels)} labels, {len(across)} in `x` and {len(up)} in `y`"
                 raise own.error("labels", reason, "give as many of each")
             for label, x, y in zip(labels, across, up, strict=True):
-                points.append((name, label, *(read_ratio(own, "x", text, runs, None) for text in (x, y))))
+                points.append((name, label, read_ratio(own, "x", x, runs, None), read_ratio(own, "y", y, runs, None)))
             own.finish()
         refuse_runs(table, cls.kind, has_parts=bool(points))
         return cls(heading, table.text("xlabel"), table.text("ylabel"), tuple(points))

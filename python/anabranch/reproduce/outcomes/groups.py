@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from anabranch.reproduce.outcomes.kinds import Followed, OnPaths, Optimal, Simulated, Solved, WeightAllocated
+from anabranch.reproduce.outcomes.kinds import (
+    Followed,
+    FromStarts,
+    OnPaths,
+    Optimal,
+    Simulated,
+    Solved,
+    WeightAllocated,
+)
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -32,6 +40,7 @@ class Runs(Generic[R_co]):
 ON_PATHS = Runs[OnPaths]((OnPaths,), "not fluid")
 SOLVED = Runs[Solved]((Solved,), "solved")
 WEIGHT_ALLOCATED = Runs[WeightAllocated]((WeightAllocated,), 'with method = "weight-allocation"')
+FROM_STARTS = Runs[FromStarts]((FromStarts,), 'with method = "random-starts"')
 SIMULATED = Runs[Simulated]((Simulated,), "simulated", "simulated run")
 OVER_TIME = Runs[Simulated | Optimal]((Simulated, Optimal), "simulated or proportional", "run over time")
 FLUID = Runs[Followed]((Followed,), "fluid")

@@ -138,6 +138,19 @@ class WeightAllocated(Solved):
 
 
 @dataclass(frozen=True)
+class FromStarts(OnPaths):
+    """An iteration from many random starts; its rates are the optimum.
+
+    Attributes
+    ----------
+    steps : ndarray of float64, shape (starts,)
+        The steps until the rates of connections are within 1 % of the optimum for good; infinite if they never are.
+    """
+
+    steps: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class Optimal(OnPaths):
     """Proportionally fair rates over time, while connections come and go and capacities change.
 
@@ -237,5 +250,5 @@ class Followed:
         return pl.concat(parts).select(pl.lit(run).alias("run"), "at", "name", "value")
 
 
-Outcome: TypeAlias = Solved | WeightAllocated | Optimal | Simulated | Followed
+Outcome: TypeAlias = Solved | WeightAllocated | FromStarts | Optimal | Simulated | Followed
 """The outcome of a run with one seed and one set of traces."""

@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
-from anabranch.reproduce.outcomes.kinds import Followed, Optimal, Simulated, Solved, WeightAllocated
+from anabranch.reproduce.outcomes.kinds import Followed, FromStarts, Optimal, Simulated, Solved, WeightAllocated
 from anabranch.reproduce.spec.fluid import read_fluid
+from anabranch.reproduce.spec.starts import read_starts
 from anabranch.reproduce.spec.traces import read_followed
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from anabranch.reproduce.outcomes.groups import Runs
     from anabranch.reproduce.outcomes.kinds import Outcome
     from anabranch.reproduce.spec.fluid import FluidPlan
+    from anabranch.reproduce.spec.starts import Starts
     from anabranch.reproduce.spec.table import Table
     from anabranch.reproduce.spec.traces import TracePlan
 
@@ -28,6 +30,7 @@ Method = Literal[
     "pseudo-code",
     "given",
     "weight-allocation",
+    "random-starts",
     "proportional",
     "simulate",
     "fluid",
@@ -35,6 +38,7 @@ Method = Literal[
 
 OTHER_KINDS: dict[Method, type[Outcome]] = {
     "weight-allocation": WeightAllocated,
+    "random-starts": FromStarts,
     "proportional": Optimal,
     "simulate": Simulated,
     "fluid": Followed,
@@ -103,6 +107,8 @@ class Run:
     """The fluid model, for method fluid, which has no scenario."""
     live: LivePlan | None = None
     """The changes with which it also runs live; None if it does not."""
+    starts: Starts | None = None
+    """The iteration and its starts, for method random-starts."""
     rivals: tuple[str, ...] = ()
     """The runs that take its place in the mutation test, which must turn rows; found by themselves if not given."""
 
@@ -123,9 +129,11 @@ def read_run(table: Table, folder: Path, scenario: Path | None, traces: Mapping[
     if not re.fullmatch(r"\S+", name):
         raise table.error("name", f"`{name}` has a blank or is empty", "quantities begin with it, so make it one word")
     own_scenario = table.text("scenario", "")
-    own_fluid = table.table("fluid")
+    own_fluid, own_starts = table.table("fluid"), table.table("starts")
     if (method == "fluid") != (own_fluid is not None):
         raise table.error("fluid", f"the method is {method}", 'give the model with method = "fluid", and only so')
+    if (method == "random-starts") != (own_starts is not None):
+        raise table.error("starts", f"the method is {method}", 'give it with method = "random-starts", and only so')
     if scenario is None and not own_scenario and method != "fluid":
         raise table.error("scenario", "it is missing", "add it here, or to the experiment for all runs")
     seeds, margin = _seeds(table)
@@ -148,6 +156,7 @@ def read_run(table: Table, folder: Path, scenario: Path | None, traces: Mapping[
         weights=table.lists_of_numbers("weights"),
         fluid=None if own_fluid is None else read_fluid(own_fluid),
         live=_live(table, method),
+        starts=None if own_starts is None else read_starts(own_starts),
         rivals=tuple(table.texts("rivals")),
     )
     _refuse_seeds(table, run)
