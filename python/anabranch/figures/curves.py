@@ -59,7 +59,7 @@ def draw_curves(
     def draw(panel: Axes, connection: str) -> None:
         here = means.filter(pl.col("connection") == connection)
         for (run, subflow), own in here.group_by("run", "subflow", maintain_order=True):
-            rank = int(subflow) - 1  # type: ignore[call-overload]
+            rank = int(subflow) - 1
             colour = INK if run == "optimum" else COLOURS[runs.index(run) % len(COLOURS)]
             time = own["time_s"].to_numpy()
             mean, least, most = (own[column].to_numpy() / scale for column in ("mean_bps", "least_bps", "most_bps"))

@@ -42,7 +42,7 @@ def _curve(run: OverTime, paths: Sequence[int], window_s: Window) -> NDArray[np.
     if count < 2:
         raise UnmeasuredError(f"a curve has a point for each {SPAN_S:g} s; give a window of two points or more")
     starts = [window_s[0] + SPAN_S * number for number in range(count)]
-    return np.array([mean_rate(run, paths, (start, start + SPAN_S)) for start in starts])
+    return np.array([mean_rate(run, list(paths), (start, start + SPAN_S)) for start in starts])
 
 
 @measure("greatest-step", of=SUBFLOWS, unit="rate", runs=OVER_TIME, windowed=True)
