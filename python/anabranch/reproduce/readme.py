@@ -60,7 +60,8 @@ def readme(experiment: Experiment, outcomes: Outcomes, rows: Sequence[Row]) -> s
 
 def _written(found: re.Match[str], experiment: Experiment, outcomes: Outcomes, rows: Sequence[Row], place: Path) -> str:
     if found["what"] == "summary":
-        return "\n".join(f"- {line}." for line in summary(list(rows)).splitlines())
+        # Of the counts alone: whether verdicts are on record is for the command to say.
+        return "\n".join(f"- {line}." for line in summary(list(rows)).splitlines()[:-1])
     span = [text.strip() for text in (found["window"] or "").split("..")]
     table = Table(str(place), {"window": span} if found["window"] else {})
     ratio = read_ratio(table, found[0], found["what"], experiment.runs, table.window_s("window"))

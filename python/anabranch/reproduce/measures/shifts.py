@@ -112,8 +112,8 @@ def greatest_deviation(run: OverTime, other: OverTime, window_s: Window) -> floa
     return max(abs(mean_rate(run, [path], window_s) - mean_rate(other, [path], window_s)) for path in paths)
 
 
-@measure("variation", of=SUBFLOWS_OF_CONNECTIONS, unit="of the rate", runs=SIMULATED, windowed=True)
-def variation(run: Simulated, paths: Sequence[int], window_s: Window) -> float:
+@measure("granted-variation", of=SUBFLOWS_OF_CONNECTIONS, unit="of the rate", runs=SIMULATED, windowed=True)
+def granted_variation(run: Simulated, paths: Sequence[int], window_s: Window) -> float:
     """Give the standard deviation of granted rates over samples by their mean, as a mean over the subflows."""
     names = run.simulation.result.subflows["subflow"].gather(list(paths))
     rows = run.simulation.samples("subflow").filter(
