@@ -23,7 +23,6 @@ ITEMS = ["figure-4", "figure-8", "figure-9", "figure-10", "section-3", "theorem-
 PRINTED = {
     ("figure-4", "lgc after x1 149"): 0.2,
     ("figure-4", "lgc after p1 149"): 0.8,
-    ("figure-4", "lgc after p1 59"): 0.667,
     ("figure-8", "dual after x1 400"): 0.5,
     ("figure-9", "primal-dual after x1 200"): 0.03125,
     ("figure-9", "primal-dual after p3 200"): 0.5,
