@@ -17,7 +17,7 @@
 //! rate falls at once. `dual` is at its target whenever k changes, up or down [teymoori2023, sec. VII-B]: it jumps, so
 //! it suits loops that no others share.
 //!
-//! Connections that end at one relay share its next loop. The relay takes their data by weight, and marks packets by the
+//! Connections that end at one relay share its next loop. The relay takes their data by weight. It marks packets by the
 //! backlog of each connection, or with the probability at which its rate rests at its share [eq. 22]. `omega` divides p
 //! by a weight in both rules [eq. 11].
 //!
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn marks_for_a_share_make_the_rate_rest_there() {
-        // With phi2 = 5 and half of the capacity: 1 - 0.5^0.69897 = 0.383988, the 0.4 of figure 18. At the whole it is 0.
+        // Half of the capacity with phi2 = 5: 1 - 0.5^0.69897 = 0.383988, the 0.4 of figure 18. The whole: 0.
         let half = lgcc(5.0);
         assert!((marks_at(&half.0, 0.5) - 0.383_988).abs() < 1e-6 && marks_at(&half.0, 1.0).abs() < 1e-12);
         // omega = 0.25 divides what is marked, so a quarter of that has the same effect.
