@@ -63,7 +63,7 @@ impl ServedQueue {
         let now = item.arrived;
         let capacity = self.capacity(links, link, now);
         if let Some(since) = self.idle_since.take() {
-            let most = capacity.0.min(*CAPACITIES.end());
+            let most = links.capacity(link as usize, now).0.min(*CAPACITIES.end());
             self.discipline.on_unused(Span(now.0 - since).seconds() * most / 8.0);
         }
         self.discipline.enqueue(now, item, capacity, dropped);
@@ -112,10 +112,12 @@ impl ServedQueue {
         self.discipline.dequeue(Time(now), capacity, dropped)
     }
 
-    /// Present capacity of the link, or the mean over a window if the discipline measures it.
+    /// Present capacity of the link. For a discipline that bases rates of sources on it, the capacity that the link
+    /// reports, or the mean over a window where it may send only at opportunities.
     fn capacity(&self, links: &Links, link: u32, now: Time) -> Rate {
-        let measured = self.discipline.measured_over().and_then(|window| links.measured_capacity(link, now, window));
-        measured.unwrap_or_else(|| links.capacity(link as usize, now))
+        let Some(window) = self.discipline.measured_over() else { return links.capacity(link as usize, now) };
+        let measured = links.measured_capacity(link, now, window);
+        measured.unwrap_or_else(|| links.known_capacity(link as usize, now))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The plan of a run: a scenario with everything drawn, resolved and checked, as arrays.
 
 pub mod opportunities;
+mod reports;
 mod usable;
 mod warnings;
 
@@ -14,6 +15,7 @@ use anabranch_psi::{Filter, Identities};
 use anabranch_queues::QueueDiscipline;
 
 use crate::opportunities::Opportunities;
+pub use crate::reports::{CapacityReport, CapacityReports};
 
 /// Range of the capacity of a simulated link, unless the capacity is 0 or infinite.
 pub const CAPACITIES: std::ops::RangeInclusive<f64> = 1.0..=1e15;
@@ -76,6 +78,8 @@ pub struct LinkPlan {
     /// The part of the capacity that each of some protocols may hand out, by the name of the protocol; over 0 and at most
     /// 1. The others may hand out all of it.
     pub shares: Vec<(&'static str, f64)>,
+    /// The capacities that controls learn; `None` if they learn each capacity at once. Service does not depend on them.
+    pub reports: Option<CapacityReports>,
 }
 
 /// A limit on the data that wait at a link.
@@ -101,6 +105,18 @@ pub struct Faults {
 }
 
 impl LinkPlan {
+    /// Whether the capacity that controls know may change, or is not the one of the network.
+    pub fn varies(&self) -> bool {
+        !self.changes.is_empty() || self.reports.is_some()
+    }
+
+    /// The times after the start at which controls learn a capacity.
+    pub fn told(&self) -> impl Iterator<Item = Time> {
+        let reports = self.reports.as_ref().map_or(&[][..], |reports| &reports.reports[1..]);
+        let changes = if self.reports.is_none() { &self.changes[..] } else { &[] };
+        changes.iter().map(|&(time, _)| time).chain(reports.iter().map(|report| report.time))
+    }
+
     /// The greatest additional delay of any packet; 0 if none arrives late.
     pub fn latest(&self) -> Span {
         self.data.late.max(self.control.late)

@@ -17,6 +17,11 @@ pub fn unsupported(plan: &Plan) -> Vec<String> {
     if plan.filters.is_some() {
         reasons.push("packets follow filters, and QUIC has none; leave `[filters]` out".to_owned());
     }
+    if plan.links.iter().any(|link| link.reports.is_some()) {
+        reasons.push(
+            "links have a `capacity_report`, and live they report their capacities at once; leave it out".to_owned(),
+        );
+    }
     if !plan.run.data {
         reasons.push("`run.data` is false, and a live run is nothing but data".to_owned());
     }

@@ -79,8 +79,13 @@ fn step<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
 /// Creates the control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     let [interval, rtt_window] = [parameters.interval, parameters.rtt_window].map(|span| span.map(|span| span.0));
-    let settings =
-        MarkedRateSettings { weight: parameters.alpha, is_windowed: parameters.windowed, interval, rtt_window };
+    let settings = MarkedRateSettings {
+        weight: parameters.alpha,
+        is_windowed: parameters.windowed,
+        interval,
+        rtt_window,
+        omega: 1.0,
+    };
     Box::new(MarkedRate::new(Lgc(parameters.clone()), settings, connection))
 }
 

@@ -17,11 +17,14 @@
 //! rate falls at once. `dual` is at its target whenever k changes, up or down [teymoori2023, sec. VII-B]: it jumps, so
 //! it suits loops that no others share.
 //!
-//! differs: the rate has no weights [teymoori2023, eq. 11]: relays take packets of loops by weight, and mark the
-//! packets of each by its backlog. The printed interpolation of gamma jumps at both ends, and with the printed g2 =
-//! 0.015 below g1 = 0.05 it never applies; here it is continuous, and g2 is 0.15 unless set. A rate at most doubles and
-//! never exceeds k, and packets in flight are limited to the rate times the least round trip (`windowed`); without this
-//! limit, rates oscillate.
+//! Connections that end at one relay share its next loop. The relay takes their data by weight. It marks packets by the
+//! backlog of each connection, or with the probability at which its rate rests at its share [eq. 22]. `omega` divides p
+//! by a weight in both rules [eq. 11].
+//!
+//! differs: eq. 11 prints omega for the rate without logarithms; here it divides p in eqs. 14 and 15. The printed
+//! interpolation of gamma jumps at both ends, and with the printed g2 = 0.015 below g1 = 0.05 it never applies; here it
+//! is continuous, and g2 is 0.15 unless set. A rate at most doubles and never exceeds k, and packets in flight are
+//! limited to the rate times the least round trip (`windowed`); without this limit, rates oscillate.
 use anabranch_core::quantity::SpanText;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -83,6 +86,11 @@ pub struct Parameters {
     /// Time for which a round trip counts towards the least, 1 ms to 1 h; all time if not given.
     #[serde(deserialize_with = "range::rtt_window", skip_serializing_if = "Option::is_none")]
     pub rtt_window: Option<SpanText>,
+    /// Normalized weight of the connection at a relay that takes data of several (omega), by which the share of marked
+    /// packets is divided; 1e-3 to 1, and 1 if not given.
+    #[serde(deserialize_with = "step", skip_serializing_if = "is_whole")]
+    #[schemars(range(min = 1e-3, max = 1))]
+    pub omega: f64,
 }
 
 /// The way in which a rate approaches its target.
@@ -112,6 +120,7 @@ impl Default for Parameters {
             windowed: true,
             interval: None,
             rtt_window: None,
+            omega: 1.0,
         }
     }
 }
@@ -128,11 +137,26 @@ fn base<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     range::number(1.01..=1000.0, deserializer)
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_whole(omega: &f64) -> bool {
+    *omega >= 1.0
+}
+
+/// Share of marked packets at which the rate rests at a share of the capacity of the path [teymoori2023, eq. 22].
+pub(super) fn marks_at(parameters: &Parameters, share: f64) -> f64 {
+    parameters.omega * (1.0 - (share.ln() * parameters.phi2.ln() / parameters.phi1.ln()).exp())
+}
+
 /// Creates the control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     let [interval, rtt_window] = [parameters.interval, parameters.rtt_window].map(|span| span.map(|span| span.0));
-    let settings =
-        MarkedRateSettings { weight: parameters.alpha, is_windowed: parameters.windowed, interval, rtt_window };
+    let settings = MarkedRateSettings {
+        weight: parameters.alpha,
+        is_windowed: parameters.windowed,
+        interval,
+        rtt_window,
+        omega: parameters.omega,
+    };
     Box::new(MarkedRate::new(Lgcc(parameters.clone()), settings, connection))
 }
 
@@ -204,7 +228,18 @@ mod tests {
             let rate = lgcc(phi2).target(1.0, p);
             assert!((rate - 0.2).abs() < 1e-5, "{phi2}: {rate}");
             assert!(is_close(lgcc(phi2).next(rate, 1.0, p), rate));
+            assert!((marks_at(&lgcc(phi2).0, 0.2) - p).abs() < 1e-6);
         }
+    }
+
+    #[test]
+    fn marks_for_a_share_make_the_rate_rest_there() {
+        // Half of the capacity with phi2 = 5: 1 - 0.5^0.69897 = 0.383988, the 0.4 of figure 18. The whole: 0.
+        let half = lgcc(5.0);
+        assert!((marks_at(&half.0, 0.5) - 0.383_988).abs() < 1e-6 && marks_at(&half.0, 1.0).abs() < 1e-12);
+        // omega = 0.25 divides what is marked, so a quarter of that has the same effect.
+        let quarter = Parameters { omega: 0.25, ..half.0 };
+        assert!((marks_at(&quarter, 0.5) - 0.095_997).abs() < 1e-6);
     }
 
     #[test]

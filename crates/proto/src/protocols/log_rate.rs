@@ -82,7 +82,7 @@ fn weight<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
 /// Creates the control of a connection.
 pub fn source(parameters: &Parameters, connection: &ConnectionView) -> Box<dyn WindowControl> {
     let [interval, rtt_window] = [parameters.interval, parameters.rtt_window].map(|span| span.map(|span| span.0));
-    let settings = MarkedRateSettings { weight: parameters.alpha, is_windowed: true, interval, rtt_window };
+    let settings = MarkedRateSettings { weight: parameters.alpha, is_windowed: true, interval, rtt_window, omega: 1.0 };
     Box::new(MarkedRate::new(LogRate(parameters.clone()), settings, connection))
 }
 
@@ -93,6 +93,11 @@ impl LogRate {
     fn price(&self, p: f64) -> f64 {
         -(1.0 - p).ln() / self.0.phi.ln()
     }
+}
+
+/// Share of marked packets at which the rate rests at a share of the capacity of the path.
+pub(super) fn marks_at(parameters: &Parameters, share: f64) -> f64 {
+    if share < 1.0 { 1.0 - (-parameters.claim / share * parameters.phi.ln()).exp() } else { 0.0 }
 }
 
 impl NextRate for LogRate {
@@ -121,6 +126,7 @@ mod tests {
         let p = 1.0 - f64::powf(2.0, -1.2);
         assert!((log.next(25.0, 100.0, p) - 25.0).abs() < 1e-9);
         assert!(log.next(20.0, 100.0, p) > 20.0 && log.next(30.0, 100.0, p) < 30.0);
+        assert!((marks_at(&log.0, 0.25) - p).abs() < 1e-12 && marks_at(&log.0, 1.0) <= 0.0);
         assert!((log.rest(100.0, p) - 25.0).abs() < 1e-9 && (log.rest(100.0, 0.0) - 100.0).abs() < 1e-9);
     }
 

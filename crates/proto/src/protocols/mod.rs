@@ -286,6 +286,17 @@ impl Protocol {
         part
     }
 
+    /// Share of marked packets, 0 to 1, at which a source rests at this share of what its path can carry, over 0 and at
+    /// most 1; `None` under protocols that have no such share, as they also respond to queues and losses.
+    pub fn marks_at(&self, share: f64) -> Option<f64> {
+        match self {
+            Self::Lgc(_) => Some(1.0 - share),
+            Self::Lgcc(own) => Some(lgcc::marks_at(own, share)),
+            Self::LogRate(own) => Some(log_rate::marks_at(own, share)),
+            _ => None,
+        }
+    }
+
     /// Checks whether the protocol can serve a connection with this claim and number of paths.
     ///
     /// # Errors

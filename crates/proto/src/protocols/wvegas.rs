@@ -95,10 +95,12 @@ pub struct Parameters {
     /// Condition under which windows drain queues, so that bases are right: "saturated", "steady", "paper" as it is
     /// printed, or "off".
     pub drain: Drain,
-    /// Slow start threshold after a drain: "window", the drained window; "three-quarters" of the window before the drain;
-    /// or "kept", all of that.
+    /// Slow start threshold after a drain: "window", the drained window, if not given; "three-quarters" of the window
+    /// before the drain; or "kept", all of that.
+    #[serde(skip_serializing_if = "is_usual")]
     pub after_drain: AfterDrain,
-    /// Effect of a loss on rates and weights: "paper" as it is printed, "share", "keep", or "least".
+    /// Effect of a loss on rates and weights: "paper", as it is printed, if not given; "share", "keep", or "least".
+    #[serde(skip_serializing_if = "is_usual")]
     pub at_loss: AtLoss,
     /// Resolution of the clock: round trips are whole multiples of it; 0 s to 1 s, where "0 s" means exact times.
     #[serde(deserialize_with = "clock")]
@@ -161,6 +163,11 @@ impl Default for Parameters {
             clock: SpanText(Span(0)),
         }
     }
+}
+
+/// Whether a choice is the default; the text of a resolved scenario leaves it out.
+fn is_usual<T: Default + PartialEq>(choice: &T) -> bool {
+    *choice == T::default()
 }
 
 fn packets<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {

@@ -11,6 +11,8 @@
 //! rest is the rate at which the rule stays for the present p. The rate that marks call for overrides the floor,
 //! however small it is.
 //!
+//! p counts divided by the weight of the connection, omega, which is 1 unless set [teymoori2023, eq. 11].
+//!
 //! k is the capacity of the path: the least known capacity of its links, or the sending rate of the next loop. Without
 //! the limit on packets in flight, rates oscillate for ever unless intervals are very short, since queues answer a
 //! round trip late. With the limit, a queue depends on rates alone.
@@ -69,6 +71,8 @@ pub struct MarkedRateSettings {
     pub interval: Option<Span>,
     /// Time for which a round trip counts towards the least; `None` for all time.
     pub rtt_window: Option<Span>,
+    /// Weight of the connection, by which the share of marked packets is divided (omega); over 0, at most 1.
+    pub omega: f64,
 }
 
 /// The rate of one path.
@@ -129,6 +133,11 @@ impl<N: NextRate> MarkedRate<N> {
         self.capacity.min(PACES.end() * self.bits())
     }
 
+    /// The share of marked packets as the rule sees it.
+    fn felt(&self) -> f64 {
+        (self.p / self.settings.omega).min(MOST_MARKED)
+    }
+
     /// Whether the rate is the rate of rest at any time.
     fn jumps(&self) -> bool {
         self.next.jumps() && self.capacity.is_finite()
@@ -143,7 +152,7 @@ impl<N: NextRate> MarkedRate<N> {
         let carrying = self.carrying();
         let floor = self.first_rate().min(FLOOR * carrying).max(self.bits() / self.least_rtt);
         // The rate that marks call for overrides the floor.
-        let rate = if rate < floor { rate.max(floor.min(self.next.rest(carrying, self.p))) } else { rate };
+        let rate = if rate < floor { rate.max(floor.min(self.next.rest(carrying, self.felt()))) } else { rate };
         let least = LEAST_PACE.min(1.0 / self.least_rtt).max(*PACES.start()) * self.bits();
         rate.min(carrying).max(least)
     }
@@ -160,7 +169,7 @@ impl<N: NextRate> MarkedRate<N> {
             (f64::from(self.marked.min(self.acknowledged)) / acknowledged, (acknowledged / WHOLE).min(1.0))
         };
         self.p = (self.p + self.settings.weight * part * (marked - self.p)).clamp(0.0, MOST_MARKED);
-        let next = self.next.next(rate, self.carrying(), self.p);
+        let next = self.next.next(rate, self.carrying(), self.felt());
         let next = if self.jumps() { next } else { next.min(2.0 * rate) };
         self.rate = Some(self.bounded(next));
         self.begin_interval(now);
@@ -194,7 +203,7 @@ impl<N: NextRate> WindowControl for MarkedRate<N> {
     fn on_capacity(&mut self, _: usize, capacity: Rate) {
         self.capacity = capacity.0.max(1.0);
         let Some(rate) = self.rate else { return };
-        let rate = if self.jumps() { self.next.rest(self.carrying(), self.p) } else { rate };
+        let rate = if self.jumps() { self.next.rest(self.carrying(), self.felt()) } else { rate };
         self.rate = Some(self.bounded(rate));
     }
 

@@ -38,7 +38,7 @@ impl NextRate for Jump {
 }
 
 const SETTINGS: MarkedRateSettings =
-    MarkedRateSettings { weight: 0.5, is_windowed: true, interval: None, rtt_window: None };
+    MarkedRateSettings { weight: 0.5, is_windowed: true, interval: None, rtt_window: None, omega: 1.0 };
 
 /// Packets of 1,000 bytes, the first window ten of them.
 fn opened<N: NextRate>(next: N, settings: MarkedRateSettings) -> MarkedRate<N> {

@@ -8,10 +8,12 @@ use anabranch_plan::opportunities::Opportunities;
 use toml::Spanned;
 
 use super::network::first_ids;
+use super::reports::{Course, reports};
 use super::traces::Traces;
 use super::{Read, Scenario};
 use crate::error::ScenarioError;
 use crate::file::link::LinkSettings;
+use crate::file::report::ReportTable;
 use crate::file::shares::Shares;
 use crate::file::trace::TraceTable;
 
@@ -31,19 +33,53 @@ impl Scenario {
             return Err(self.error(self.link_defaults_span(), too_many(changes)));
         }
         let mut plans = vec![common; links];
+        let mut tables = vec![defaults.capacity_report; links];
         for (table, first) in self.file.link.iter().zip(first_ids(&self.file.link)) {
             let own = self.settled(&table.get_ref().settings(), &mut traces)?;
-            let of_table = plan(&own.or(&defaults), duration);
+            let own = own.or(&defaults);
+            let of_table = plan(&own, duration);
             changes += of_table.changes.len();
             if changes > MOST_CHANGES {
                 return Err(self.error(table.span(), too_many(changes)));
             }
             if table.get_ref().two_way {
                 plans[first.index() + 1] = of_table.clone();
+                tables[first.index() + 1] = own.capacity_report;
             }
             plans[first.index()] = of_table;
+            tables[first.index()] = own.capacity_report;
         }
+        self.report(network, &mut plans, &tables)?;
         Ok(plans)
+    }
+
+    /// Draws the reports of links that have a table for them, and a capacity.
+    fn report(
+        &self,
+        network: &Network,
+        plans: &mut [LinkPlan],
+        tables: &[Option<ReportTable>],
+    ) -> Result<(), ScenarioError> {
+        let (duration, seed) = (self.run().duration.0, self.run().seed);
+        let mut count = 0_usize;
+        for (l, (plan, link)) in plans.iter_mut().zip(network.links()).enumerate() {
+            let Some(table) = &tables[l] else { continue };
+            if plan.changes.is_empty() && link.capacity.0.is_infinite() {
+                continue;
+            }
+            let course = Course { first: link.capacity, changes: &plan.changes, duration };
+            count = count.saturating_add(course.measurements(table));
+            if count > MOST_CHANGES {
+                let reason = format!(
+                    "the capacities of links up to `{}` are reported {count} times, over {MOST_CHANGES}; give a longer \
+                     `interval`",
+                    link.name
+                );
+                return Err(self.error(self.link_defaults_span(), reason));
+            }
+            plan.reports = Some(reports(table, &course, seed, l as u32));
+        }
+        Ok(())
     }
 
     /// The settings of `[defaults.link]`, with the content of its trace file.
@@ -92,6 +128,7 @@ fn plan(settings: &LinkSettings, duration: Span) -> LinkPlan {
         changes,
         opportunities,
         shares: settings.shares.iter().flat_map(Shares::parts).collect(),
+        reports: None,
     }
 }
 

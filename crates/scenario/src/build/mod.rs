@@ -11,6 +11,7 @@ mod network;
 mod path_times;
 mod paths;
 mod relays;
+mod reports;
 mod resolved;
 mod sources;
 mod traces;

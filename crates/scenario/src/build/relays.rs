@@ -49,6 +49,7 @@ impl Scenario {
             };
             check_loop(wants, c).map_err(error)?;
             let mut inputs: Vec<(ConnectionId, InputSettings)> = Vec::new();
+            let weights: f64 = choices.get_ref().iter().map(AfterChoice::weight).sum();
             for choice in choices.get_ref() {
                 let input = find(wants, &names, choice, c).map_err(error)?;
                 check_loop(wants, input).map_err(error)?;
@@ -56,7 +57,8 @@ impl Scenario {
                     let message = format!("`{}` is named as coming before twice; name it once", choice.connection());
                     return Err(error(message));
                 }
-                let marking = marking(settings.marking, network, wants, paths, input);
+                let share = choice.weight() / weights;
+                let marking = marking(settings.marking, network, wants, paths, (input, share)).map_err(error)?;
                 inputs.push((ConnectionId::new(input), InputSettings { weight: choice.weight(), marking }));
             }
             if inputs.is_empty() {
@@ -191,21 +193,32 @@ fn check_ways(wants: &Connections, paths: &Paths, next: &[Option<usize>], c: usi
     Ok(())
 }
 
-/// The marking of an input's packets.
+/// The marking of the packets of an input that is to have this share of the next loop.
 ///
 /// By default every packet is marked where the backlog is what the next loop sends while the loop before learns of a
 /// mark: a round trip, and the time for which its source remembers marks. With less, rates and backlogs oscillate for
 /// ever.
-fn marking(choice: MarkingChoice, network: &Network, wants: &Connections, paths: &Paths, input: usize) -> Marking {
-    match choice {
+fn marking(
+    choice: MarkingChoice,
+    network: &Network,
+    wants: &Connections,
+    paths: &Paths,
+    (input, share): (usize, f64),
+) -> Result<Marking, String> {
+    let protocol = &wants.protocols[wants.transfers[input].protocol];
+    Ok(match choice {
         MarkingChoice::Word(MarkingWord::Never) => Marking::Never,
         MarkingChoice::Word(MarkingWord::Backlog) => {
             let delay = |path: &[_]| path.iter().map(|&link| network.link(link).delay.seconds()).sum::<f64>();
             let one_way = paths.of(ConnectionId::new(input)).map(delay).fold(0.0, f64::max);
             let rtt = (2.0 * one_way).max(1e-6);
-            Marking::Backlog(rtt + wants.protocols[wants.transfers[input].protocol].memory_of_marks(rtt))
+            Marking::Backlog(rtt + protocol.memory_of_marks(rtt))
         }
+        MarkingChoice::Word(MarkingWord::Weights) => Marking::Share(protocol.marks_at(share).ok_or_else(|| {
+            let (name, title) = (&wants.demands.connections()[input].name, protocol.title());
+            format!("relays mark by weights, and `{name}` is under {title}; name lgcc, lgc or log-rate, or another `marking`")
+        })?),
         MarkingChoice::Number(MarkingNumber::Backlog(span)) => Marking::Backlog(span.0.seconds()),
         MarkingChoice::Number(MarkingNumber::Share(share)) => Marking::Share(share),
-    }
+    })
 }

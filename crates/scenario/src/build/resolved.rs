@@ -66,6 +66,7 @@ impl Scenario {
             table.faults = settings.faults;
             table.control_faults = settings.control_faults;
             table.shares = settings.shares;
+            table.capacity_report = settings.capacity_report;
         }
         file.defaults.link = Some(unplaced(filled(defaults)));
         Ok(())
@@ -153,6 +154,7 @@ fn link_tables(network: &Network) -> Vec<Spanned<LinkTable>> {
         capacity_changes: None,
         trace: None,
         shares: None,
+        capacity_report: None,
     });
     links.map(unplaced).collect()
 }

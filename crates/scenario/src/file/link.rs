@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::choice::DisciplineChoice;
+use super::report::ReportTable;
 use super::shares::Shares;
 use super::trace::TraceChoice;
 use super::words::{Capacity, from_text, text};
@@ -72,6 +73,8 @@ pub struct LinkTable {
     pub trace: Option<Spanned<TraceChoice>>,
     /// Part of the capacity that each of some protocols that grant rates may hand out; others hand out all of it.
     pub shares: Option<Shares>,
+    /// Delay and errors of the capacities that controls learn; they learn each capacity at once if left out.
+    pub capacity_report: Option<ReportTable>,
 }
 
 /// `[defaults.link]`: values for every link without its own.
@@ -98,6 +101,8 @@ pub struct LinkSettings {
     pub trace: Option<Spanned<TraceChoice>>,
     /// Part of the capacity that each of some protocols that grant rates may hand out; others hand out all of it.
     pub shares: Option<Shares>,
+    /// Delay and errors of the capacities that controls learn; they learn each capacity at once if left out.
+    pub capacity_report: Option<ReportTable>,
 }
 
 impl LinkTable {
@@ -111,6 +116,7 @@ impl LinkTable {
             capacity_changes: self.capacity_changes.clone(),
             trace: self.trace.clone(),
             shares: self.shares.clone(),
+            capacity_report: self.capacity_report,
         }
     }
 }
@@ -127,6 +133,7 @@ impl LinkSettings {
             control_faults: self.control_faults.or(defaults.control_faults),
             capacity_changes: changes.capacity_changes.clone(),
             trace: changes.trace.clone(),
+            capacity_report: self.capacity_report.or(defaults.capacity_report),
             discipline: self.discipline.or_else(|| defaults.discipline.clone()),
             shares: self.shares.or_else(|| defaults.shares.clone()),
         }

@@ -13,6 +13,7 @@ pub mod filters;
 pub mod link;
 pub mod network;
 pub mod relays;
+pub mod report;
 pub mod run;
 pub mod shares;
 pub mod sources;

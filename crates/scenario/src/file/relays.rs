@@ -56,6 +56,9 @@ pub enum MarkingWord {
     /// Packets are marked at random. The probability is the backlog divided by what the next loop sends while the loop
     /// before learns of marks: in a round trip of it, and the time for which its source remembers marks.
     Backlog,
+    /// Packets are marked at random. The probability is that at which the loop before rests at its share of the next
+    /// loop: its weight, divided by the sum of the weights of all loops that end there.
+    Weights,
 }
 
 /// A rule with a number for the marking of packets at relays.
@@ -76,10 +79,11 @@ impl From<MarkingNumber> for MarkingChoice {
 
 impl<'de> Deserialize<'de> for MarkingChoice {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let expected = "\"never\", \"backlog\", { backlog = \"2 ms\" } or { share = 0.4 }";
+        let expected = "\"never\", \"backlog\", \"weights\", { backlog = \"2 ms\" } or { share = 0.4 }";
         text_or_table::<_, MarkingNumber, _>(deserializer, expected, |word| match word {
             "never" => Ok(Self::Word(MarkingWord::Never)),
             "backlog" => Ok(Self::Word(MarkingWord::Backlog)),
+            "weights" => Ok(Self::Word(MarkingWord::Weights)),
             other => Err(format!("marking is `{other}`; give {expected}")),
         })
     }

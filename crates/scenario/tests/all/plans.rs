@@ -2,11 +2,12 @@
 
 use anabranch_core::{Bytes, ConnectionId, Rate, Span, Time};
 use anabranch_plan::{
-    ControlPlane, DemandChange, Fairness, Faults, Limit, LinkPlan, PathTime, Record, RunPlan, Transfer, Transport,
+    CapacityReport, CapacityReports, ControlPlane, DemandChange, Fairness, Faults, Limit, LinkPlan, PathTime, Record,
+    RunPlan, Transfer, Transport,
 };
 use anabranch_proto::Protocol;
 
-use crate::{PAIR, plan};
+use crate::{PAIR, plan, refused};
 
 #[test]
 fn a_bare_scenario_has_every_default() {
@@ -75,9 +76,39 @@ capacity_changes = [{ at = "0 s", capacity = "5 Mbit/s" }, { at = "2 s", capacit
         changes: vec![(Time(0), Rate(5e6)), (seconds(2.0), Rate(0.0))],
         opportunities: None,
         shares: vec![("bfyz", 0.25), ("slbn", 0.5)],
+        reports: None,
     };
     assert_eq!(plan.links[2..], [own.clone(), own]);
     assert_eq!(plan.network.links()[2].capacity, Rate(f64::INFINITY));
+}
+
+#[test]
+fn links_report_capacities_late_if_they_have_a_table_for_it() {
+    // Links of 1 Mbit/s, and 2 from 1 s on, that report 20 ms later; two links with an own table report at once.
+    let own = "[[link]]\nsource = \"b\"\ntarget = \"c\"\ncapacity = \"1 Mbit/s\"\ncapacity_report = {}\n";
+    let defaults = "[defaults.link]\ncapacity_changes = [{ at = \"1 s\", capacity = \"2 Mbit/s\" }]\n\
+                    capacity_report = { delay = \"20 ms\" }\n";
+    let links = plan(&format!("{PAIR}{own}{defaults}")).unwrap().links;
+    let report = |ms, capacity| CapacityReport { time: Time::ms(ms), capacity: Rate(capacity), error: 1.0 };
+    let reports = |delay, second| CapacityReports {
+        delay: Span::ms(delay),
+        interval: None,
+        reports: vec![report(0, links[0].reports.as_ref().unwrap().reports[0].capacity.0), report(second, 2e6)],
+    };
+    assert_eq!((&links[0].reports, &links[1].reports), (&Some(reports(20, 1020)), &Some(reports(20, 1020))));
+    let times = |l: usize| links[l].told().collect::<Vec<_>>();
+    assert_eq!((times(1), times(2), times(3)), (vec![Time::ms(1020)], vec![Time::ms(1000)], vec![Time::ms(1000)]));
+    let never = plan(&format!(
+        "{PAIR}[defaults.link]\ncapacity_report = {{ interval = \"1 us\" }}\n[run]\nduration = \"200 s\""
+    ));
+    assert!(never.is_err_and(|error| error.to_string().contains("times, over 100000000; give a longer `interval`")));
+    for (table, said) in [
+        ("{ noise = 11 }", "the noise is 11; it must be 0 to 10"),
+        ("{ interval = \"0 s\" }", "the interval is below 1 us; give more"),
+    ] {
+        let message = refused(&format!("{PAIR}[defaults.link]\ncapacity_report = {table}"));
+        assert!(message.contains(said), "{message}");
+    }
 }
 
 #[test]

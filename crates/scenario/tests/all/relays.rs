@@ -126,6 +126,32 @@ fn what_comes_over_several_is_what_one_sends() {
     );
 }
 
+#[test]
+fn marks_by_weights_are_computed_for_each_input() {
+    // A third and two thirds of the next loop: 1 - (1/3)^(ln 5 / ln 10) and 1 - (2/3)^(ln 5 / ln 10) under LGCC, and 2/3
+    // and 1/3 under LGC.
+    let shares = |protocol: &str| {
+        let text = row(&format!(
+            "[relays]\nmarking = \"weights\"\n[[connection]]\nname = \"x\"\nsource = \"a\"\ntarget = \"b\"\n\
+             protocol = {protocol}\n[[connection]]\nname = \"y\"\nsource = \"c\"\ntarget = \"b\"\nprotocol = {protocol}\n\
+             [[connection]]\nsource = \"b\"\ntarget = \"d\"\nafter = [\"x\", {{ connection = \"y\", weight = 2 }}]"
+        ));
+        plan(&text).unwrap().relays[0].inputs.iter().map(|(_, input)| input.marking).collect::<Vec<_>>()
+    };
+    for (protocol, wanted) in [
+        ("\"lgcc\"", [0.536_012, 0.246_788]),
+        ("\"lgc\"", [2.0 / 3.0, 1.0 / 3.0]),
+        ("{ lgcc = { omega = 0.5 } }", [0.268_006, 0.123_394]),
+    ] {
+        for (marking, wanted) in shares(protocol).into_iter().zip(wanted) {
+            assert!(
+                matches!(marking, Marking::Share(share) if (share - wanted).abs() < 1e-6),
+                "{protocol} {marking:?}"
+            );
+        }
+    }
+}
+
 /// A connection `out` from b to d after `x` and `y`, each with more keys.
 fn two_into_one(x: &str, y: &str, out: &str) -> String {
     row(&format!(
@@ -181,6 +207,7 @@ fn mistakes_are_told() {
         (two("after = [\"x\"]\n[relays]\nbuffer = \"10 B\""), "is 10 B, and packets have 1000 B; it must hold one"),
         (two("after = [\"x\"]\n[relays]\nmarking = \"often\""), "marking is `often`"),
         (two("after = [\"x\"]\n[relays]\nmarking = { share = 2 }"), "the share is 2; it must be 0 to 1"),
+        (two("after = [\"x\"]\n[relays]\nmarking = \"weights\""), "`x` is under Reno; name lgcc, lgc"),
         (two("after = [\"y\"]"), "`y` does not end where it begins"),
         (
             two("after = [\"x\"]").replace("name = \"x\"\n", "name = \"x\"\nafter = [\"y\"]\n"),

@@ -103,13 +103,12 @@ impl<'p> World<'p> {
         }
     }
 
-    /// Schedules the capacity changes of links that send from here.
+    /// Schedules the times at which controls learn capacities of links that send from here.
     fn schedule_capacities(&mut self) {
         let (plan, routes) = (self.plan, self.routes);
         for (link, l) in (0..).zip(&routes.used) {
-            let changes = if self.shard.has_tail(link) { &plan.links[l.index()].changes[..] } else { &[] };
-            for (time, _) in changes {
-                self.clock.schedule(time.0, Kind::Capacity, link);
+            if self.shard.has_tail(link) {
+                plan.links[l.index()].told().for_each(|time| self.clock.schedule(time.0, Kind::Capacity, link));
             }
         }
     }

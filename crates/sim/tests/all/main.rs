@@ -4,6 +4,7 @@ mod any_scenario;
 mod any_transport;
 mod b_neck;
 mod behaviour;
+mod capacity_reports;
 mod cobb;
 mod common;
 mod conformance;

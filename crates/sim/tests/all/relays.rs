@@ -105,6 +105,48 @@ fn loops_that_end_in_one_share_it_by_weight() {
     }
 }
 
+/// Sources of 500 Mbit/s under a protocol, each with the relay where it ends, into the top loop at `t`; the sources that
+/// end at `m` go there over one loop.
+fn tree(protocol: &str, relays: &[&str], top: &str) -> String {
+    let fast = |source: &str, target: &str| {
+        format!("[[link]]\nsource = \"{source}\"\ntarget = \"{target}\"\ncapacity = \"500 Mbit/s\"\ndelay = \"1 ms\"\n")
+    };
+    let mut text = format!(
+        "[defaults.connection]\nprotocol = {protocol}\npacket = \"1500 B\"\n[relays]\nmarking = \"weights\"\n\
+         [defaults.link]\ndiscipline = {{ ecn-ramp = {{ threshold = \"75 kB\" }} }}\n\
+         [run]\nduration = \"14 s\"\nwarm_up = \"2 s\"\n{}{}",
+        fast("m", "t"),
+        fast("t", "d")
+    );
+    for (number, relay) in relays.iter().enumerate() {
+        text += &fast(&format!("s{number}"), relay);
+        text += &format!("[[connection]]\nname = \"{number}\"\nsource = \"s{number}\"\ntarget = \"{relay}\"\n");
+    }
+    let at_m: Vec<String> = (0..relays.len()).filter(|&i| relays[i] == "m").map(|i| format!("\"{i}\"")).collect();
+    text += &format!("[[connection]]\nname = \"mid\"\nsource = \"m\"\ntarget = \"t\"\nafter = [{}]\n", at_m.join(", "));
+    text + &format!("[[connection]]\nname = \"top\"\nsource = \"t\"\ntarget = \"d\"\nafter = {top}\n")
+}
+
+#[test]
+fn marks_by_weights_give_each_source_its_share_of_a_tree() {
+    // Of 500 Mbit/s the middle loop has 3/4, for three sources, and the lone source 1/4. Or the lone source has a half, and
+    // the three have a sixth each.
+    let by_number = "[{ connection = \"mid\", weight = 3 }, \"3\"]";
+    for (protocol, top, wanted) in [
+        ("\"lgcc\"", by_number, [125.0; 4]),
+        ("{ lgcc = { algorithm = \"dual\", omega = 0.5 } }", by_number, [125.0; 4]),
+        ("\"lgc\"", by_number, [125.0; 4]),
+        ("\"lgcc\"", "[\"mid\", \"3\"]", [83.3, 83.3, 83.3, 250.0]),
+    ] {
+        let outcome = outcome(&tree(protocol, &["m", "m", "m", "t"], top));
+        let rates: Vec<f64> = outcome.subflows.iter().map(|s| s.delivered_warm as f64 * 8.0 / 12.0 / MEGA).collect();
+        assert!(
+            rates.iter().zip(wanted).all(|(rate, wanted)| (rate / wanted - 1.0).abs() < 0.05),
+            "{protocol} {rates:?}"
+        );
+    }
+}
+
 /// The fair rates in Mbit/s at some seconds of: a from s to r, b that goes on from there to d, and c beside a.
 fn fair_rates(keys: [&str; 3], seconds: &[f64]) -> Vec<Vec<f64>> {
     let connection = |name: &str, source: &str, target: &str, keys: &str| {

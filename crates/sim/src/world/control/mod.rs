@@ -210,14 +210,14 @@ impl ControlLink {
     fn capacity(&self, links: &Links, link: u32, now: u64) -> Option<Rate> {
         if self.capacity.is_nan() {
             // Controls that a link has at some times see every packet: their sums must not miss one.
-            return Some(Rate(links.capacity(link as usize, Time(now)).0.min(*CAPACITIES.end())));
+            return Some(Rate(links.known_capacity(link as usize, Time(now)).0.min(*CAPACITIES.end())));
         }
         self.capacity.is_finite().then_some(Rate(self.capacity))
     }
 
     fn new(plan: &Plan, routes: &Routes, links: &Links, l: usize) -> Self {
         let capacity = match routes.used.get(l) {
-            Some(link) if !plan.links[link.index()].changes.is_empty() => f64::NAN,
+            Some(link) if plan.links[link.index()].varies() => f64::NAN,
             Some(&link) => plan.network.link(link).capacity.0,
             None => {
                 let connection = routes.demands[l - routes.used.len()];

@@ -9,6 +9,8 @@
 //! bins, and keep the rate of the bin before. Real traces have such bins several times a second; a source that took
 //! each for a capacity of 0 would restart from its floor as often. A link without opportunities whose capacity falls to
 //! 0 has an outage, and its sources hear of it.
+//!
+//! A link with `capacity_report` has reports in place of its capacity, and sources know the last report.
 
 use anabranch_core::{LinkId, Rate, Time};
 use anabranch_plan::Plan;
@@ -75,7 +77,7 @@ impl World<'_> {
     fn known_capacity(&self, s: usize) -> Option<Rate> {
         let path = self.routes.path(s);
         let of_network = |link: u32| -> LinkId { self.routes.used[link as usize] };
-        let now = self.links.capacity(path[0] as usize, Time(self.clock.now())).0;
+        let now = self.links.known_capacity(path[0] as usize, Time(self.clock.now())).0;
         if now == 0.0 && self.plan.links[of_network(path[0]).index()].opportunities.is_some() {
             return None;
         }
