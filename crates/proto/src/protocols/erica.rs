@@ -26,7 +26,10 @@
 //! - The load is the traffic that arrived or the sum of the sessions' rates, whichever is more: traffic that a full
 //!   queue drops does not arrive, and a run without data has none.
 //! - Links count a session by its RM packets, not by its data. They forget a session after a whole interval without
-//!   one; nothing is scanned at its end.
+//!   one; nothing is scanned at its end. In the original any cell makes a session active.
+//! - A source sends an RM packet every `spacing`. In ATM one of 32 cells of a session is an RM cell, one for each
+//!   1,643 bytes of data. `run.control_share` holds RM packets back: with a small share an interval may pass
+//!   without one.
 
 use std::collections::BTreeMap;
 

@@ -19,7 +19,9 @@
 //! leaves the queue, so there a source learns a rate that is newer by the wait of the packets.
 //!
 //! differs: a data packet counts at its arrival, also if the interval ends while it is sent. Where control packets
-//! travel apart from data, round trips contain no wait in queues. The end of the first interval is not random.
+//! travel apart from data, round trips contain no wait in queues. A link begins its first interval with the first
+//! probe; in the ns-2 code timers run from the beginning, and the first interval has a normal distribution with mean T
+//! and deviation T / 5.
 
 use anabranch_core::quantity::{RateText, SpanText};
 use anabranch_core::{Bytes, Rate, Span, Time};

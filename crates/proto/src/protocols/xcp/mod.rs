@@ -21,10 +21,11 @@
 //! connections have several bottlenecks.
 //!
 //! differs:
-//! - A packet receives its change when it arrives at a queue, not when it leaves it.
+//! - A packet receives its change when it arrives at a queue, not when it leaves it. The least queue is that of
+//!   arrivals, and not that of departures.
 //! - A link that sees no packet for an interval stops its timers, and keeps what it has not granted yet. Otherwise a
 //!   connection with one packet a round trip might always find nothing left for it.
-//! - The first interval is not random.
+//! - The first interval begins with the first packet, and its length is not random.
 //! - Packets are acknowledged one by one, and lost packets are not sent again. A gap in the numbers of acknowledgements
 //!   is a loss, which halves the window once in a round trip. If no acknowledgement comes, all packets are lost and the
 //!   window is 1, as in TCP.
