@@ -37,6 +37,8 @@ pub enum Purpose {
     TrafficSources = 14,
     /// The packets that relays mark; this has an id for each connection that continues from a relay.
     Relays = 15,
+    /// The first intervals of the timers of link controls; this has an id for each link.
+    LinkTimers = 16,
 }
 
 /// The stream of `purpose` with number `id` under `seed`.

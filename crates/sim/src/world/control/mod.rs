@@ -4,6 +4,7 @@
 //! reorder them is repaired unless the scenario says otherwise (`reliable_hop.rs`): then its packets travel in frames.
 //! On a hop that does none of that the frames would change nothing, and are left out.
 
+mod departures;
 mod headed;
 mod pacing;
 mod reliable_hop;
@@ -37,6 +38,13 @@ pub(crate) struct ControlLinks {
     waiting: Waiting,
     /// For each protocol its link controls.
     controls: Vec<Box<dyn LinkControls>>,
+    /// For each protocol whether its links write into packets that leave the queue.
+    stamps: Vec<bool>,
+    /// The times in picoseconds at which packets that wait to be stamped arrive at the far end, at their indices.
+    arrivals: Vec<u64>,
+    /// For each link the time in picoseconds at which the last packet that waits to be stamped leaves; empty if no
+    /// protocol stamps.
+    departed: Vec<u64>,
     /// The orders of the link control that is called, kept so that they are not allocated anew for each call.
     orders: LinkOrders,
     /// Packets that link controls at first links have sent to their sources at this instant.
@@ -66,6 +74,7 @@ impl ControlLinks {
             let id = routes.used[l];
             Fates::new(&plan.links[id.index()].control, plan.run.seed, 2 * id.0 + 1)
         };
+        let stamps: Vec<bool> = plan.protocols.iter().map(|own| own.capabilities().stamps_departures).collect();
         Self {
             packets: Slab::default(),
             of_links: (0..links.count()).map(|l| ControlLink::new(plan, routes, links, l)).collect(),
@@ -73,6 +82,9 @@ impl ControlLinks {
             hops: RepairedHops::new(plan, routes, links),
             waiting: Waiting::default(),
             controls: plan.protocols.iter().map(|protocol| protocol.links(links.count())).collect(),
+            departed: if stamps.contains(&true) { vec![0; links.count()] } else { Vec::new() },
+            stamps,
+            arrivals: Vec::new(),
             orders: LinkOrders::default(),
             replies: VecDeque::new(),
             entered: 0,
@@ -89,6 +101,12 @@ impl ControlLinks {
     #[inline]
     pub(super) fn prefetch(&self, link: u32) -> u64 {
         self.of_links[link as usize].last ^ u64::from(self.controls[0].is_clear(link as usize))
+    }
+
+    /// Whether the links of a protocol write into packets that leave the queue.
+    #[inline]
+    fn stamps(&self, protocol: u16) -> bool {
+        !self.departed.is_empty() && self.stamps[protocol as usize]
     }
 
     /// The number of control packets under way, those included that hops keep until they are acknowledged.
@@ -364,10 +382,27 @@ impl World<'_> {
         if packet.carries_data() {
             return self.enter_with_header(link, index);
         }
+        if !packet.is_returning && self.control_links.stamps(packet.protocol) {
+            return self.travel_stamped(link, index);
+        }
+        self.travel_on(link, index);
+    }
+
+    /// Sends a control packet over a link.
+    #[expect(clippy::inline_always, reason = "every control packet comes here at each link")]
+    #[inline(always)]
+    fn travel_on(&mut self, link: u32, index: u32) {
         if self.control_links.hops.is_repaired(link) {
             return self.travel_in_frame(link, index);
         }
         let arrivals = self.passage(link);
+        self.cross(link, index, arrivals);
+    }
+
+    /// A control packet goes over a link, which it leaves at these times.
+    #[expect(clippy::inline_always, reason = "every control packet comes here at each link")]
+    #[inline(always)]
+    fn cross(&mut self, link: u32, index: u32, arrivals: Arrivals) {
         let is_twice = arrivals.first.is_some() && arrivals.second.is_some();
         let copy = is_twice.then(|| self.control_links.packets.insert(self.control_links.packets[index].clone()));
         match arrivals.first {
@@ -392,7 +427,14 @@ impl World<'_> {
         let Some(arrival) = arrival else { return Arrivals { first: None, second: None } };
         self.control_links.of_links[l].last = arrival;
         self.control_links.entered += u64::from(!self.routes.is_of_demand(link));
-        let Some(fates) = self.control_links.fates.get_mut(l).and_then(Option::as_mut) else {
+        self.fate_of_control(link, arrival)
+    }
+
+    /// The times at which a control packet that a link carries to `arrival` arrives, and a second copy of it.
+    #[expect(clippy::inline_always, reason = "every control packet comes here at each link")]
+    #[inline(always)]
+    fn fate_of_control(&mut self, link: u32, arrival: u64) -> Arrivals {
+        let Some(fates) = self.control_links.fates.get_mut(link as usize).and_then(Option::as_mut) else {
             return Arrivals { first: Some(arrival), second: None };
         };
         let arrivals = fates.next(arrival);

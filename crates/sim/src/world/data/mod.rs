@@ -200,7 +200,17 @@ impl World<'_> {
         let bytes = connection.take_packet();
         subflow.on_paced(now, bytes);
         let is_last = connection.is_sent();
-        let at = subflow.first();
+        if !(connection.has_headers() && self.send_paced_with_header(s, bytes)) {
+            self.send_paced(s, bytes);
+        }
+        if is_last { self.leave(c) } else { self.arm(s) }
+    }
+
+    /// Sends a packet of a paced subflow without a header.
+    #[inline]
+    fn send_paced(&mut self, s: u32, bytes: u64) {
+        let now = self.clock.now();
+        let at = self.subflows[s as usize].first();
         let (role, ecn) = (Role::Paced, Ecn::NotEct);
         let packet = DataPacket { sent: now, at, subflow: s, bytes: bytes as u16, role, ecn, copies: NO_COPIES };
         let index = self.data.packets.insert(packet);
@@ -211,7 +221,6 @@ impl World<'_> {
         self.enter(link, index);
         // The link of a demand is none of the network.
         self.data.hops -= u64::from(self.routes.is_of_demand(link));
-        if is_last { self.leave(c) } else { self.arm(s) }
     }
 
     /// Schedules the next packet of a subflow, unless an event for it is in the calendar or the rate is 0.
