@@ -211,6 +211,12 @@ pub trait LinkControl: Send {
         let _ = (link, visitor, header);
     }
 
+    /// Called when a data packet without a header arrives at the link. Only protocols with
+    /// [`crate::protocols::Capabilities::sees_data`] receive this call.
+    fn on_data(&mut self, visitor: Visitor) {
+        let _ = visitor;
+    }
+
     /// Called when a control packet on its way back has crossed the link's twin.
     fn on_return(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, orders: &mut LinkOrders);
 

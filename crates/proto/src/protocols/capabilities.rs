@@ -24,6 +24,11 @@ pub struct Capabilities {
     pub hears_capacities: bool,
     /// Whether links see packets when these leave the queue, besides when they arrive there.
     pub stamps_departures: bool,
+    /// Whether links see data packets without headers, too.
+    pub sees_data: bool,
+    /// Whether control packets are part of the granted rate wherever they travel in band. The protocol decides how many
+    /// there are, and `run.control_share` holds none back.
+    pub in_rate: bool,
     /// Whether a newer control packet makes an older one that is held back unnecessary.
     pub supersedes: bool,
     /// What determines how much sources send.
@@ -42,6 +47,8 @@ impl Capabilities {
         demands: Demands::AsLinks,
         hears_capacities: false,
         stamps_departures: false,
+        sees_data: false,
+        in_rate: false,
         supersedes: false,
         sources: Sources::Rates,
         turn: send_back,

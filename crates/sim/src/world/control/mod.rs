@@ -17,7 +17,7 @@ use anabranch_links::faults::{Arrivals, Fates};
 use anabranch_plan::{CAPACITIES, ControlPlane, Plan};
 use anabranch_proto::control::PacketOrder;
 use anabranch_proto::endpoint::Frame;
-use anabranch_proto::{LinkControl, LinkControls, LinkOrders, LinkView, QueueView};
+use anabranch_proto::{LinkControl, LinkControls, LinkOrders, LinkView, QueueView, Visitor};
 
 use super::World;
 use super::clock::Kind;
@@ -38,6 +38,8 @@ pub(crate) struct ControlLinks {
     waiting: Waiting,
     /// For each protocol its link controls.
     controls: Vec<Box<dyn LinkControls>>,
+    /// For each protocol whether its control packets are part of the rate.
+    in_rate: Vec<bool>,
     /// For each protocol whether its links write into packets that leave the queue.
     stamps: Vec<bool>,
     /// The times in picoseconds at which packets that wait to be stamped arrive at the far end, at their indices.
@@ -84,6 +86,7 @@ impl ControlLinks {
             controls: plan.protocols.iter().map(|protocol| protocol.links(links.count())).collect(),
             departed: if stamps.contains(&true) { vec![0; links.count()] } else { Vec::new() },
             stamps,
+            in_rate: plan.protocols.iter().map(|protocol| protocol.capabilities().in_rate).collect(),
             arrivals: Vec::new(),
             orders: LinkOrders::default(),
             replies: VecDeque::new(),
@@ -101,6 +104,17 @@ impl ControlLinks {
     #[inline]
     pub(super) fn prefetch(&self, link: u32) -> u64 {
         self.of_links[link as usize].last ^ u64::from(self.controls[0].is_clear(link as usize))
+    }
+
+    /// Whether the control packets of the protocol of a packet are part of the rate.
+    #[inline]
+    fn are_in_rate(&self, packet: &ControlPacket) -> bool {
+        self.in_rate[packet.protocol as usize]
+    }
+
+    /// Shows a data packet without a header to the control of a link.
+    pub(super) fn show_data(&mut self, protocol: usize, link: u32, visitor: Visitor) {
+        self.controls[protocol].of(link as usize).on_data(visitor);
     }
 
     /// Whether the links of a protocol write into packets that leave the queue.
@@ -229,8 +243,9 @@ impl World<'_> {
     /// A control packet leaves its source.
     fn depart(&mut self, s: u32, index: u32) {
         let run = &self.plan.run;
-        let counts = run.control_share.is_some() && run.control == ControlPlane::InBand;
-        self.subflows[s as usize].on_control_sent(self.clock.now(), counts.then_some(run.control_packet));
+        let is_in_rate = run.control == ControlPlane::InBand
+            && (run.control_share.is_some() || self.control_links.are_in_rate(&self.control_links.packets[index]));
+        self.subflows[s as usize].on_control_sent(self.clock.now(), is_in_rate.then_some(run.control_packet));
         if self.ask_link(index) {
             self.travel(index);
         }
