@@ -39,6 +39,8 @@ pub enum Purpose {
     Relays = 15,
     /// The errors of the capacities that links report; this has an id for each link.
     CapacityReports = 16,
+    /// The first intervals of the timers of link controls; this has an id for each link.
+    LinkTimers = 17,
 }
 
 /// The stream of `purpose` with number `id` under `seed`.

@@ -180,6 +180,14 @@ pub trait SourceControl: Send {
         let _ = (now, orders);
     }
 
+    /// Gives the header of a data packet that the driver sends now at the granted rate; `None` sends it without one.
+    /// Only controls of protocols with [`crate::protocols::Sources::HeadedRates`] receive this call. The header comes
+    /// back as the acknowledgement, in [`SourceControl::on_reply`].
+    fn data_header(&mut self, now: Time, subflow: usize, size: Bytes) -> Option<Header> {
+        let _ = (now, subflow, size);
+        None
+    }
+
     /// Called when the demand of the connection changes.
     fn on_demand(&mut self, now: Time, demand: Rate, orders: &mut Orders) {
         let _ = (now, demand, orders);
@@ -195,6 +203,19 @@ pub trait SourceControl: Send {
 pub trait LinkControl: Send {
     /// Called before a control packet, or a data packet with a header, enters the link on its way to the sink.
     fn on_arrival(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, orders: &mut LinkOrders);
+
+    /// Called when a packet that [`LinkControl::on_arrival`] was shown leaves the queue: its transmission begins. Only
+    /// protocols with [`crate::protocols::Capabilities::stamps_departures`] receive this call. `link` has the state at
+    /// that time. A packet that need not wait leaves at the time of its arrival.
+    fn on_departure(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header) {
+        let _ = (link, visitor, header);
+    }
+
+    /// Called when a data packet without a header arrives at the link. Only protocols with
+    /// [`crate::protocols::Capabilities::sees_data`] receive this call.
+    fn on_data(&mut self, visitor: Visitor) {
+        let _ = visitor;
+    }
 
     /// Called when a control packet on its way back has crossed the link's twin.
     fn on_return(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, orders: &mut LinkOrders);

@@ -11,6 +11,7 @@ const ROUNDING: f64 = 1e-9;
 
 /// What a protocol can serve, and how it serves it.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what a protocol can do goes in any combination")]
 pub struct Capabilities {
     /// How the protocol treats claims.
     pub claims: Claims,
@@ -21,6 +22,13 @@ pub struct Capabilities {
     /// Whether links receive a call when their capacity changes; other links see the change with the next packet, or
     /// when they wake.
     pub hears_capacities: bool,
+    /// Whether links see packets when these leave the queue, besides when they arrive there.
+    pub stamps_departures: bool,
+    /// Whether links see data packets without headers, too.
+    pub sees_data: bool,
+    /// Whether control packets are part of the granted rate wherever they travel in band. The protocol decides how many
+    /// there are, and `run.control_share` holds none back.
+    pub in_rate: bool,
     /// Whether a newer control packet makes an older one that is held back unnecessary.
     pub supersedes: bool,
     /// What determines how much sources send.
@@ -38,6 +46,9 @@ impl Capabilities {
         many_paths: false,
         demands: Demands::AsLinks,
         hears_capacities: false,
+        stamps_departures: false,
+        sees_data: false,
+        in_rate: false,
         supersedes: false,
         sources: Sources::Rates,
         turn: send_back,
@@ -50,12 +61,12 @@ impl Capabilities {
 
     /// Whether sources keep windows and use the transport.
     pub fn keeps_windows(&self) -> bool {
-        !matches!(self.sources, Sources::Rates | Sources::Headers)
+        !matches!(self.sources, Sources::Rates | Sources::HeadedRates | Sources::Headers)
     }
 
     /// Whether data packets carry headers for links.
     pub fn has_headers(&self) -> bool {
-        self.sources == Sources::Headers
+        matches!(self.sources, Sources::HeadedRates | Sources::Headers)
     }
 
     /// Whether sources learn which of their paths share links.
@@ -88,6 +99,8 @@ fn send_back(_: &mut Header) -> bool {
 pub enum Sources {
     /// Rates that links grant.
     Rates,
+    /// Rates that links grant in the headers of data packets.
+    HeadedRates,
     /// Windows that links change in the headers of data packets, without the transport.
     Headers,
     /// Windows that sources keep, over the transport.

@@ -1,6 +1,6 @@
 //! ERICA: a link shares its target among the sessions whose packets arrive in an interval [kalyanaraman2000].
 //!
-//! A source sends RM packets at a steady pace, each with its rate r; they bring back the offers of links. A link works
+//! A source sends RM packets among its data, each with its rate r; they bring back the offers of links. A link works
 //! in averaging intervals. At the end of each it compares the traffic that arrived with its target, and counts the
 //! sessions n whose packets arrived:
 //!
@@ -22,16 +22,27 @@
 //! f = b Q / ((b - 1) q + Q) if q <= Q,   max(1 / 2, a Q / ((a - 1) q + Q)) otherwise          a = 1.15, b = 1.05
 //! ```
 //!
+//! A session is active in an interval in which any of its packets arrives, data or RM. One of `nrm` cells of a session is
+//! an RM cell, as in ATM: a source sends an RM packet for every (nrm - 1) cells of data that it may send, and at least
+//! one in `longest` (Trm). RM packets are part of the rate and wait with data in band; no share of control packets holds
+//! them back.
+//! A session whose packets are further apart than an interval counts in some intervals only. So links overload where
+//! many sessions are slow, and a longer interval helps.
+//!
 //! differs:
-//! - The load is the traffic that arrived or the sum of the sessions' rates, whichever is more: traffic that a full
-//!   queue drops does not arrive, and a run without data has none.
-//! - Links count a session by its RM packets, not by its data. They forget a session after a whole interval without
-//!   one; nothing is scanned at its end.
+//! - Packets stand for cells: a data packet for as many as its bytes fill, an RM packet for one. An RM packet has the
+//!   size of control packets. A source sends at most 100,000 RM packets a second.
+//! - A source sends the first data when its first RM packet has come back, at the rate that this brings (no ICR), and
+//!   follows every newer offer at once (RIF 1). It keeps its rate if no RM packet comes back (no ADTF, no CRM).
+//! - In an interval without data the load is the traffic that arrived or the sum of the rates of active sessions,
+//!   whichever is more: a run without data has no other load.
+//! - Links know a session from its first RM packet until it leaves, or until it has been silent for a second.
+//! - RM packets have no priority over data at a queue.
 
 use std::collections::BTreeMap;
 
-use anabranch_core::quantity::SpanText;
-use anabranch_core::{Rate, Span, Time};
+use anabranch_core::quantity::{BytesText, SpanText};
+use anabranch_core::{Bytes, Rate, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
@@ -42,6 +53,8 @@ use crate::protocols::expect::Expect;
 
 /// What the protocol can serve. A newer RM packet contains all that an older one does.
 pub const CAPABILITIES: Capabilities = Capabilities {
+    in_rate: true,
+    sees_data: true,
     supersedes: true,
     // Overload of a link up to a tenth of its capacity is not reduced.
     expect: Expect { excess: 0.1, ..Expect::USUAL },
@@ -63,6 +76,15 @@ const MOST_TARGET: f64 = 1.05;
 /// Queue control: least target, relative to that without queue control.
 const LEAST_TARGET: f64 = 0.5;
 
+/// The least time between RM packets of a session.
+const LEAST_PAUSE: Span = Span(10_000_000);
+
+/// Time for which a session may be silent until links forget it, in seconds.
+const SILENCE: f64 = 1.0;
+
+/// A time that never comes.
+const NEVER: Time = Time(u64::MAX);
+
 /// Parameters of ERICA.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -77,12 +99,19 @@ pub struct Parameters {
     #[serde(deserialize_with = "delta")]
     #[schemars(range(min = 0, max = 1))]
     pub delta: f64,
-    /// Averaging interval of links, 1 us to 100 s. Each session must send at least one RM packet in it.
+    /// Averaging interval of links, 1 us to 100 s.
     #[serde(deserialize_with = "span")]
     pub interval: SpanText,
-    /// Time between RM packets of a session, 1 us to 100 s; half an interval or less, better a quarter.
+    /// Of how many cells of a session one is an RM cell (Nrm), 2 to 256.
+    #[serde(deserialize_with = "nrm")]
+    #[schemars(range(min = 2, max = 256))]
+    pub nrm: u32,
+    /// Size of a cell, 1 to 65,535 bytes: an RM packet goes for every (nrm - 1) cells of data.
+    #[serde(deserialize_with = "cell")]
+    pub cell: BytesText,
+    /// The longest time between RM packets of a session (Trm), 1 us to 100 s.
     #[serde(deserialize_with = "span")]
-    pub spacing: SpanText,
+    pub longest: SpanText,
     /// Whether the target depends on the queue (ERICA+).
     pub queue_control: bool,
     /// Target of the queueing delay under queue control, 1 us to 100 s.
@@ -96,7 +125,9 @@ impl Default for Parameters {
             utilisation: 1.0,
             delta: 0.1,
             interval: milliseconds(20),
-            spacing: milliseconds(5),
+            nrm: 32,
+            cell: BytesText(Bytes(53)),
+            longest: milliseconds(100),
             queue_control: false,
             queue_delay: milliseconds(5),
         }
@@ -117,6 +148,18 @@ fn delta<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let value = f64::deserialize(deserializer)?;
     let good = (0.0..=1.0).contains(&value);
     if good { Ok(value) } else { Err(de::Error::custom(format!("it is {value}; it must be 0 to 1"))) }
+}
+
+fn nrm<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let value = u32::deserialize(deserializer)?;
+    let good = (2..=256).contains(&value);
+    if good { Ok(value) } else { Err(de::Error::custom(format!("it is {value}; it must be 2 to 256"))) }
+}
+
+fn cell<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BytesText, D::Error> {
+    let value = BytesText::deserialize(deserializer)?;
+    let good = (1..=65_535).contains(&value.0.0);
+    if good { Ok(value) } else { Err(de::Error::custom(format!("it is {} B; it must be 1 B to 65535 B", value.0.0))) }
 }
 
 fn span<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Error> {
@@ -140,7 +183,7 @@ pub struct Rm {
 
 /// Creates the control of a source.
 pub fn source(parameters: &Parameters, _: &ConnectionView) -> Box<dyn SourceControl> {
-    Box::new(Source { spacing: parameters.spacing.0, rate: 0.0, sent: 0, heard: 0 })
+    Box::new(Source::new(parameters))
 }
 
 /// Creates the controls of `count` links.
@@ -149,40 +192,100 @@ pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
 }
 
 struct Source {
-    spacing: Span,
+    /// Bits of data for which an RM packet goes.
+    gap: f64,
+    longest: Span,
     /// Granted rate in bit/s.
     rate: f64,
+    /// Bits that may have been sent since the last RM packet, up to a time.
+    granted: f64,
+    counted: Time,
+    /// Time at which the last RM packet was sent.
+    last: Time,
+    /// Time of the timer that counts.
+    due: Time,
     /// Number of RM packets sent, and number of the last reply.
     sent: u32,
     heard: u32,
 }
 
 impl Source {
+    fn new(parameters: &Parameters) -> Self {
+        Self {
+            gap: f64::from(parameters.nrm - 1) * parameters.cell.0.0 as f64 * 8.0,
+            longest: parameters.longest.0,
+            rate: 0.0,
+            granted: 0.0,
+            counted: Time(0),
+            last: Time(0),
+            due: NEVER,
+            sent: 0,
+            heard: 0,
+        }
+    }
+
+    /// Adds the bits that were granted until now.
+    fn count(&mut self, now: Time) {
+        self.granted += self.rate * Span(now.0.saturating_sub(self.counted.0)).seconds();
+        self.counted = now;
+    }
+
+    /// Time at which the next RM packet is due.
+    fn next(&self) -> Time {
+        let data = Span::from_seconds((self.gap - self.granted).max(0.0) / self.rate);
+        let after_data = data.map_or(NEVER.0, |span| self.counted.0.saturating_add(span.0));
+        Time(after_data.max(self.last.0 + LEAST_PAUSE.0).min(self.last.0.saturating_add(self.longest.0)))
+    }
+
+    /// Sets the timer for the next RM packet, if it is not set for an earlier time.
+    fn arm(&mut self, orders: &mut Orders) {
+        let next = self.next();
+        if next < self.due {
+            self.due = next;
+            orders.wake(next);
+        }
+    }
+
     fn send(&mut self, now: Time, orders: &mut Orders) {
         self.sent = self.sent.wrapping_add(1);
+        (self.granted, self.last) = (0.0, now);
         let rm = Rm { number: self.sent, rate: self.rate, offer: UNLIMITED, is_last: false };
         orders.probe(0, Header::Erica(rm));
-        orders.wake(now + self.spacing);
+        self.arm(orders);
     }
 }
 
 impl SourceControl for Source {
     fn join(&mut self, now: Time, orders: &mut Orders) {
+        self.count(now);
         self.send(now, orders);
     }
 
-    fn on_reply(&mut self, _: Time, _: usize, header: &Header, orders: &mut Orders) {
+    fn on_reply(&mut self, now: Time, _: usize, header: &Header, orders: &mut Orders) {
         let Header::Erica(rm) = header else { return };
         let is_newer = rm.number.wrapping_sub(self.heard).wrapping_sub(1) < u32::MAX / 2;
         if is_newer {
             self.heard = rm.number;
+            self.count(now);
             self.rate = rm.offer;
             orders.grant(0, Rate(rm.offer));
+            self.arm(orders);
         }
     }
 
     fn on_timer(&mut self, now: Time, orders: &mut Orders) {
-        self.send(now, orders);
+        // A timer that was overtaken by an earlier one may be left over.
+        if now != self.due {
+            return;
+        }
+        self.due = NEVER;
+        // The rate may have fallen since. What rounding leaves is less than a picosecond.
+        if now.0 + 1 >= self.next().0 {
+            self.count(now);
+            self.send(now, orders);
+        } else {
+            self.arm(orders);
+        }
     }
 
     fn leave(&mut self, _: Time, orders: &mut Orders) {
@@ -197,8 +300,9 @@ struct Session {
     /// Rate at which the session may send (CCR), and its last offer; in bit/s.
     rate: f64,
     offer: f64,
-    /// Interval of the last offer.
+    /// Interval of the last offer, and of the last packet.
     offered_in: u32,
+    seen_in: u32,
 }
 
 const _: () = assert!(std::mem::size_of::<(Visitor, Session)>() == 32, "few bytes a session");
@@ -213,14 +317,16 @@ struct Interval {
 
 #[derive(Clone, Debug)]
 struct Link {
-    /// Sessions heard of in this interval, and sessions heard of only in the interval before.
-    heard: BTreeMap<Visitor, Session>,
-    before: BTreeMap<Visitor, Session>,
+    sessions: BTreeMap<Visitor, Session>,
+    /// Number of sessions with a packet in this interval.
+    active: u32,
+    /// Whether a data packet has come in this interval.
+    has_data: bool,
     /// The present interval; `None` without sessions.
     interval: Option<Interval>,
     /// Number of the interval, counted from 1.
     number: u32,
-    /// Sum of the rates of the sessions heard of in this interval, in bit/s.
+    /// Sum of the rates of the sessions with a packet in this interval, in bit/s.
     told: f64,
     /// Target, fair share (both in bit/s) and overload from the interval before.
     target: f64,
@@ -239,8 +345,9 @@ struct Link {
 impl Link {
     fn new(parameters: &Parameters) -> Self {
         Self {
-            heard: BTreeMap::new(),
-            before: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            active: 0,
+            has_data: false,
             interval: None,
             number: 0,
             told: 0.0,
@@ -271,12 +378,12 @@ impl Link {
         self.fair_share = self.target;
         self.overload = 1.0;
         (self.most_before, self.most) = (0.0, self.target);
-        self.told = 0.0;
         self.begin(link, orders);
     }
 
     fn begin(&mut self, link: &LinkView, orders: &mut LinkOrders) {
         self.number = self.number.wrapping_add(1).max(1);
+        (self.active, self.has_data, self.told) = (0, false, 0.0);
         self.interval = Some(Interval { since: link.now, arrived: link.queue.arrived().0 });
         orders.wake(link.now + self.length);
     }
@@ -285,37 +392,53 @@ impl Link {
     fn end(&mut self, link: &LinkView, interval: Interval) {
         let bits = link.queue.arrived().0.saturating_sub(interval.arrived) as f64 * 8.0;
         let measured = bits / Span(link.now.0.saturating_sub(interval.since.0).max(1)).seconds();
-        let load = measured.max(self.told);
+        let load = if self.has_data { measured } else { measured.max(self.told) };
         self.target = self.target(link);
         let (least, most) = OVERLOADS;
         self.overload = if self.target > 0.0 { (load / self.target).clamp(least, most) } else { most };
-        self.fair_share = self.target / self.heard.len().max(1) as f64;
+        self.fair_share = self.target / f64::from(self.active.max(1));
         (self.most_before, self.most) = (self.most, self.fair_share);
-        self.before = std::mem::take(&mut self.heard);
-        self.told = 0.0;
+        self.forget_silent();
     }
 
-    fn hear(&mut self, visitor: Visitor, rate: f64) {
-        if let Some(session) = self.heard.get_mut(&visitor) {
-            self.told += rate - session.rate;
-            session.rate = rate;
-            return;
+    /// Forgets the sessions that have been silent for long; looks at all sessions once in that time.
+    fn forget_silent(&mut self) {
+        let silence = (SILENCE / self.length.seconds()).ceil().max(2.0) as u32;
+        if self.number.is_multiple_of(silence) {
+            let now = self.number;
+            self.sessions.retain(|_, session| now.wrapping_sub(session.seen_in) < silence);
         }
-        let known = self.before.remove(&visitor).unwrap_or_default();
-        self.heard.insert(visitor, Session { rate, ..known });
-        self.told += rate;
+    }
+
+    /// A packet of a session arrives; gives the session.
+    fn see(&mut self, visitor: Visitor) -> Option<&mut Session> {
+        let session = self.sessions.get_mut(&visitor)?;
+        if session.seen_in != self.number {
+            session.seen_in = self.number;
+            self.active += 1;
+            self.told += session.rate;
+        }
+        Some(session)
+    }
+
+    /// An RM packet of a session says at what rate the session sends.
+    fn hear(&mut self, visitor: Visitor, rate: f64) {
+        self.sessions.entry(visitor).or_default();
+        let Some(session) = self.see(visitor) else { return };
+        let change = rate - std::mem::replace(&mut session.rate, rate);
+        self.told += change;
     }
 
     fn forget(&mut self, visitor: Visitor) {
-        self.before.remove(&visitor);
-        if let Some(session) = self.heard.remove(&visitor) {
+        if let Some(session) = self.sessions.remove(&visitor).filter(|session| session.seen_in == self.number) {
+            self.active -= 1;
             self.told -= session.rate;
         }
     }
 
     /// Offer for a session; `None` for an unknown session.
     fn offer(&mut self, visitor: Visitor) -> Option<f64> {
-        let session = self.heard.get_mut(&visitor).or_else(|| self.before.get_mut(&visitor))?;
+        let session = self.sessions.get_mut(&visitor)?;
         if session.offered_in != self.number {
             let mut offer = self.fair_share.max(session.rate / self.overload);
             if self.overload <= 1.0 + self.delta {
@@ -353,6 +476,11 @@ impl LinkControl for Link {
         self.hear(visitor, rm.rate);
     }
 
+    fn on_data(&mut self, visitor: Visitor) {
+        self.has_data = true;
+        self.see(visitor);
+    }
+
     fn on_return(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, _: &mut LinkOrders) {
         let Header::Erica(rm) = header else { return };
         let offer = self.offer(visitor).unwrap_or(self.utilisation * link.capacity.0);
@@ -362,19 +490,21 @@ impl LinkControl for Link {
     fn on_timer(&mut self, link: &LinkView, orders: &mut LinkOrders) {
         let Some(interval) = self.interval.take() else { return };
         self.end(link, interval);
-        if !self.before.is_empty() {
+        if !self.sessions.is_empty() {
             self.begin(link, orders);
         }
     }
 
     fn is_clear(&self) -> bool {
-        self.heard.is_empty() && self.before.is_empty()
+        self.sessions.is_empty()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anabranch_core::units::MICROSECOND;
+
     use crate::testing::{Fixed, view, visitor};
 
     const INTERVAL: u64 = 20_000_000_000;
@@ -439,7 +569,30 @@ mod tests {
     }
 
     #[test]
-    fn links_forget_who_leaves_and_who_is_silent_and_then_rest() {
+    fn any_packet_makes_a_session_active_and_data_make_the_load() {
+        let mut link = Link::new(&Parameters::default());
+        let start = Fixed { arrived: 0, backlog: 0 };
+        for subflow in 0..4 {
+            send(&mut link, &at(0, &start), subflow, 5e6);
+        }
+        link.on_timer(&at(1, &start), &mut LinkOrders::default());
+        // In the second interval the first sends an RM packet, the second and the third send data, the fourth nothing:
+        // a third of 10 Mbit/s for each. 12,500 bytes in 20 ms are 5 Mbit/s, half of the target, whatever they may send.
+        send(&mut link, &at(1, &start), 0, 5e6);
+        link.on_data(visitor(1, 0));
+        link.on_data(visitor(2, 0));
+        link.on_data(visitor(2, 0));
+        let queue = Fixed { arrived: 12_500, backlog: 0 };
+        link.on_timer(&at(2, &queue), &mut LinkOrders::default());
+        is(link.fair_share, 10e6 / 3.0);
+        assert!((link.overload - 0.5).abs() < 1e-9);
+        // A session that is not known, such as one that has left, does not count.
+        link.on_data(visitor(9, 0));
+        assert_eq!(link.active, 0);
+    }
+
+    #[test]
+    fn links_forget_who_leaves_and_who_is_silent_for_a_second_and_then_rest() {
         let mut link = Link::new(&Parameters::default());
         let queue = Fixed { arrived: 0, backlog: 0 };
         for subflow in 0..3 {
@@ -451,17 +604,56 @@ mod tests {
         // Two are left: half each.
         is(send(&mut link, &at(1, &queue), 0, 0.0), 5e6);
         assert_eq!(orders.wake.take(), Some(Time(2 * INTERVAL)));
-        // The second is silent for the whole interval, and the first leaves.
-        link.on_timer(&at(2, &queue), &mut orders);
-        leave(&mut link, &at(2, &queue), 0);
+        // A second are 50 intervals, and the link looks after each 50: after the hundredth the second session has been
+        // silent for so long. The first leaves.
+        for end in 2..=99 {
+            link.on_timer(&at(end, &queue), &mut orders);
+        }
+        assert_eq!(link.sessions.len(), 2);
+        send(&mut link, &at(99, &queue), 0, 0.0);
+        link.on_timer(&at(100, &queue), &mut orders);
+        assert_eq!(link.sessions.len(), 1);
+        leave(&mut link, &at(100, &queue), 0);
         assert!(link.is_clear());
         orders.clear();
-        link.on_timer(&at(3, &queue), &mut orders);
+        link.on_timer(&at(101, &queue), &mut orders);
         assert_eq!(orders.wake, None);
         // Who is unknown is offered no more than there is.
         let mut header = Header::Erica(Rm { number: 9, rate: 0.0, offer: UNLIMITED, is_last: false });
-        link.on_return(&at(3, &queue), visitor(7, 0), &mut header, &mut orders);
+        link.on_return(&at(101, &queue), visitor(7, 0), &mut header, &mut orders);
         assert!(link.is_clear() && header == Header::Erica(Rm { number: 9, rate: 0.0, offer: 10e6, is_last: false }));
+    }
+
+    /// Calls a source at a time in us; gives the number of RM packets that it sends, and the time of its timer in us.
+    fn call(source: &mut Source, us: u64, ask: impl FnOnce(&mut Source, Time, &mut Orders)) -> (usize, Option<u64>) {
+        let mut orders = Orders::default();
+        ask(source, Time(us * MICROSECOND), &mut orders);
+        (orders.packets.len(), orders.wake.map(|time| time.0 / MICROSECOND))
+    }
+
+    #[test]
+    fn one_of_32_cells_is_an_rm_cell_and_one_goes_every_100_ms() {
+        let mut source = Source::new(&Parameters::default());
+        let reply = |number, offer| Header::Erica(Rm { number, rate: 0.0, offer, is_last: false });
+        assert_eq!(call(&mut source, 0, Source::join), (1, Some(100_000)));
+        // 31 cells of 53 bytes are 13,144 bits: at 13.144 Mbit/s they take 1 ms.
+        let answer = reply(1, 13.144e6);
+        assert_eq!(call(&mut source, 20_000, |s, now, orders| s.on_reply(now, 0, &answer, orders)), (0, Some(21_000)));
+        assert_eq!(call(&mut source, 21_000, Source::on_timer), (1, Some(22_000)));
+        // Half of the bits are counted when the rate falls to a tenth: the others take 5 ms.
+        let answer = reply(2, 1.3144e6);
+        assert_eq!(call(&mut source, 21_500, |s, now, orders| s.on_reply(now, 0, &answer, orders)), (0, None));
+        assert_eq!(call(&mut source, 22_000, Source::on_timer), (0, Some(26_500)));
+        assert_eq!(call(&mut source, 26_500, Source::on_timer), (1, Some(36_500)));
+        // At a rate of 0 the next goes 100 ms after the last. A timer that was overtaken changes nothing.
+        let answer = reply(3, 0.0);
+        assert_eq!(call(&mut source, 26_500, |s, now, orders| s.on_reply(now, 0, &answer, orders)), (0, None));
+        assert_eq!(call(&mut source, 36_500, Source::on_timer), (0, Some(126_500)));
+        assert_eq!(call(&mut source, 100_000, Source::on_timer), (0, None));
+        // No rate makes it send more than one in 10 us.
+        let answer = reply(4, UNLIMITED);
+        assert_eq!(call(&mut source, 126_500, Source::on_timer).0, 1);
+        assert_eq!(call(&mut source, 126_500, |s, now, orders| s.on_reply(now, 0, &answer, orders)).1, Some(126_510));
     }
 
     #[test]

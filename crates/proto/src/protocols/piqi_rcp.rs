@@ -19,7 +19,7 @@
 //! `history = "mean-rate"` is another reading: R <- (1 + kappa e) times the mean of R over a round trip. Results for
 //! these need not hold for the original.
 //!
-//! `rate_feedback.rs` describes how links measure, how sources probe, and what differs there. The law needs data
+//! `rate_feedback.rs` describes how links measure, what headers carry, and what differs there. The law needs data
 //! packets: without them y is 0, and all are offered the capacity. It does not suit few packets in an interval, since R
 //! then changes with each.
 
@@ -78,7 +78,7 @@ pub struct Parameters {
     /// The least rate; 1 to 1e15 bit/s.
     #[serde(deserialize_with = "rate_feedback::least")]
     pub least: RateText,
-    /// The longest time between probes of a source; 1 us to 100 s. The round trip if that is less.
+    /// Time without a header after which a source sends a probe; 1 us to 100 s. Each data packet has a header.
     #[serde(deserialize_with = "rate_feedback::span")]
     pub spacing: SpanText,
 }
@@ -94,7 +94,7 @@ impl Default for Parameters {
             start: 0.05,
             round_trip: SpanText(Span::ms(200)),
             least: RateText(Rate(8000.0)),
-            spacing: SpanText(Span::ms(10)),
+            spacing: SpanText(Span::ms(100)),
         }
     }
 }
@@ -131,7 +131,7 @@ pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
         rate: parameters.start,
         round_trip: parameters.round_trip.0.seconds(),
     };
-    Box::new(vec![Link::new(law, beginning); count])
+    Box::new(Link::all(&law, beginning, count))
 }
 
 #[derive(Clone)]

@@ -48,7 +48,7 @@ pub struct Parameters {
     /// The least rate; 1 to 1e15 bit/s.
     #[serde(deserialize_with = "rate_feedback::least")]
     pub least: RateText,
-    /// The longest time between probes of a source; 1 us to 100 s. The round trip if that is less.
+    /// Time without a header after which a source sends a probe; 1 us to 100 s. Each data packet has a header.
     #[serde(deserialize_with = "rate_feedback::span")]
     pub spacing: SpanText,
 }

@@ -1,39 +1,52 @@
 //! The common part of RCP and its relatives: a link offers one rate to all, and corrects it by the load that results.
 //!
 //! At the end of each interval a link knows the load y that arrived. A law turns it into the link's rate R until the
-//! end of the next interval. Sources probe their path: a probe collects the least R on the way down, and when it is
-//! back, its source sends at that rate. A link estimates the round trip by an average d of those that sources report
-//! [dukkipati2005; the authors' ns-2 code]:
+//! end of the next interval. A source first sends a probe (SYN). Then every data packet has a header, which collects
+//! the least R on the way; a link stamps its R on a packet that leaves the queue. The header returns with the
+//! acknowledgement, and the source sends at that rate. A source that sent no header for `spacing` sends a probe (REF).
+//! A link estimates the round trip by an average d of those that data packets report [dukkipati2005; the authors' ns-2
+//! code]:
 //!
 //! ```text
 //! s = mean of the round trips reported in the interval T, weighed by bytes; that before if there is none
 //! d <- k s + (1 - k) d,   k = T / d  if s >= d,   R / C * s / d * T / d  if not
 //! ```
 //!
-//! differs: the original has a header on every data packet. Here the fields are in separate probes, which a source
-//! sends every `spacing`, or every round trip if that is less; but not more often than data packets, of which at least
-//! one is sent every 100 ms. A probe carries the bytes that its source was granted to send since the probe before, so
-//! that the mean is the same. The first probe stands for the SYN, and is sent again every 500 ms until a reply arrives.
+//! Links have timers from the beginning of a run on. The first interval has a normal distribution with mean T and
+//! deviation T / 5, so that links do not decide in step. Of a packet whose transmission would last beyond the end of an
+//! interval, only a part counts in the interval. The queue has no packet in transmission. A timer without work stops;
+//! the link makes up for its intervals when a packet comes, as if the traffic of that time had come evenly.
 //!
-//! differs: a link stamps its rate on a probe that arrives at the queue. The ns-2 code stamps it on a packet that
-//! leaves the queue, so there a source learns a rate that is newer by the wait of the packets.
-//!
-//! differs: a data packet counts at its arrival, also if the interval ends while it is sent. Where control packets
-//! travel apart from data, round trips contain no wait in queues. The end of the first interval is not random.
+//! differs:
+//! - The length of the first interval depends on the number of the link, and not on the seed of the run.
+//! - A source sends a probe every 500 ms until it has a rate, without end. In the code both the limit of 10 probes and
+//!   the time between them are settings. The time after which a source sends a probe between data packets is a setting,
+//!   too; the default of 100 ms is ours.
+//! - Lost data are not sent again.
+//! - Acknowledgements and probes have the size of control packets. They count as load where they travel in band; apart
+//!   from data they count nowhere and do not wait, and a link stamps a probe at its arrival. On hops that repair losses
+//!   of control packets, a link stamps a probe before the first attempt to send it.
+//! - Acknowledgements are whole in the interval of their arrival.
+//! - The queue is counted in whole packets of the source whose packet came last.
+//! - Links of infinite capacity offer no rate. A source that crosses no other link sends at 1e15 bit/s.
 
 use anabranch_core::quantity::{RateText, SpanText};
+use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Bytes, Rate, Span, Time};
+use rand::RngExt;
 use serde::{Deserialize, Deserializer, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
-use crate::protocols::capabilities::Capabilities;
+use crate::protocols::capabilities::{Capabilities, Sources};
 use crate::protocols::expect::Expect;
 
 /// What protocols of rate feedback can serve. A newer probe contains all that an older one does.
 ///
 /// Data packets have 40 bytes in tests, so that an interval has 150 of them; with 6 packets the load would be noise.
 pub(super) const CAPABILITIES: Capabilities = Capabilities {
+    sources: Sources::HeadedRates,
+    stamps_departures: true,
     supersedes: true,
     expect: Expect { settles_s: 5.0, packet: 40, measures_load: true, ..Expect::USUAL },
     ..Capabilities::SINGLE_PATH
@@ -42,30 +55,33 @@ pub(super) const CAPABILITIES: Capabilities = Capabilities {
 /// Time in seconds that a source waits for its first reply before it asks again.
 const RETRY: f64 = 0.5;
 
-/// The longest time between probes of a source, in seconds.
-const SLOWEST: f64 = 0.1;
+/// Standard deviation of the first interval, as a part of its mean.
+const SPREAD: f64 = 0.2;
 
 /// A rate above any capacity, in bit/s.
 const MOST_RATE: f64 = 1e15;
 
-/// Intervals without a packet after which a link sleeps.
+/// Intervals without a packet after which a link sleeps, even if its queue is not empty.
 const MOST_QUIET: u32 = 1000;
+
+/// Intervals of a sleep that a link makes up for one by one.
+const MOST_MISSED: u32 = 10_000;
 
 /// The shortest interval, in seconds.
 const LEAST_INTERVAL: f64 = 1e-6;
 
-/// The fields of a probe.
+/// The header of a data packet, or the fields of a probe.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probe {
     /// Least rate offered so far, in bit/s; infinite before the first link.
     pub rate: f64,
     /// Round trip that the source has measured; 0 before the first.
     pub round_trip: Span,
-    /// Bytes that the source was granted to send since the probe before; at least a data packet.
+    /// Bytes of the data packet that has the header; 0 for a probe.
     pub bytes: Bytes,
     /// Size of a full data packet.
     pub packet: Bytes,
-    /// Time at which the probe was sent.
+    /// Time at which the packet was sent.
     pub sent: Time,
 }
 
@@ -75,7 +91,7 @@ pub(super) struct Seen {
     pub capacity: f64,
     /// Traffic that arrived, in bit/s.
     pub load: f64,
-    /// Queue at the end in bits, without the packet in transmission, which the ns-2 code does not count.
+    /// Queue at the end in bits, without the packet in transmission.
     pub queue: f64,
     /// Length of the interval in seconds.
     pub interval: f64,
@@ -118,6 +134,8 @@ pub(super) struct Beginning {
 pub(super) struct Link<L> {
     law: L,
     beginning: Beginning,
+    /// Number of the link.
+    number: u32,
     /// Rate that the link offers to all, in bit/s; `None` until it has a capacity.
     rate: Option<f64>,
     /// Average round trip, and mean of the last interval with reports, in seconds.
@@ -126,37 +144,90 @@ pub(super) struct Link<L> {
     packet: u64,
     is_awake: bool,
     quiet: u32,
-    // Sums since the interval began.
-    began: Time,
+    /// Times at which the present interval began and at which it ends; `None` before the first packet.
+    interval: Option<(Time, Time)>,
+    /// Bytes that had arrived when the interval began.
     arrived: u64,
-    probes: u32,
+    /// Bytes of this interval that arrived in the one before, and bytes that arrived in this one for the next.
+    spilled: f64,
+    spills: f64,
+    // Sums since the interval began.
+    headers: u32,
     told_bytes: f64,
     told_round_trips: f64,
 }
 
 impl<L: Law> Link<L> {
-    pub fn new(law: L, beginning: Beginning) -> Self {
+    /// Creates `count` links that have seen no packet.
+    pub fn all(law: &L, beginning: Beginning, count: usize) -> Vec<Self> {
+        (0..count as u32).map(|number| Self::new(law.clone(), beginning, number)).collect()
+    }
+
+    fn new(law: L, beginning: Beginning, number: u32) -> Self {
         Self {
             law,
             beginning,
+            number,
             rate: None,
             round_trip: beginning.round_trip,
             last_mean: None,
             packet: 0,
             is_awake: false,
             quiet: 0,
-            began: Time(0),
+            interval: None,
             arrived: 0,
-            probes: 0,
+            spilled: 0.0,
+            spills: 0.0,
+            headers: 0,
             told_bytes: 0.0,
             told_round_trips: 0.0,
         }
     }
 
-    fn begin_interval(&mut self, link: &LinkView, orders: &mut LinkOrders) {
-        (self.began, self.arrived) = (link.now, link.queue.arrived().0);
-        (self.probes, self.told_bytes, self.told_round_trips) = (0, 0.0, 0.0);
-        orders.wake(after(link.now, self.law.interval(self.round_trip).max(LEAST_INTERVAL)));
+    /// Length of an interval in seconds.
+    fn length(&self) -> f64 {
+        self.law.interval(self.round_trip).max(LEAST_INTERVAL)
+    }
+
+    /// Capacity to be shared, in bit/s.
+    fn shared(&self, link: &LinkView) -> f64 {
+        self.beginning.utilisation * link.capacity.0
+    }
+
+    /// Begins an interval at the end of the last one, with nothing measured yet.
+    fn begin_interval(&mut self, link: &LinkView, began: Time) {
+        self.interval = Some((began, after(began, self.length())));
+        self.arrived = link.queue.arrived().0;
+        (self.spilled, self.spills) = (self.spills, 0.0);
+        (self.headers, self.told_bytes, self.told_round_trips) = (0, 0.0, 0.0);
+    }
+
+    /// Makes up for the intervals since the link fell asleep, or since the beginning of the run.
+    fn wake_up(&mut self, link: &LinkView, orders: &mut LinkOrders) {
+        self.is_awake = true;
+        let (began, mut end) = self.interval.unwrap_or_else(|| {
+            let first = self.length() * (1.0 + SPREAD * normal(self.number)).max(0.0);
+            (Time(0), after(Time(0), first.max(LEAST_INTERVAL)))
+        });
+        let bytes = link.queue.arrived().0.saturating_sub(self.arrived);
+        let load = bytes as f64 * 8.0 / seconds_between(began, link.now).max(LEAST_INTERVAL);
+        let mut begin = began;
+        for _ in 0..MOST_MISSED {
+            if end > link.now {
+                break;
+            }
+            self.update(self.shared(link), load, 0.0, seconds_between(begin, end));
+            (begin, end) = (end, after(end, self.length()));
+        }
+        if end <= link.now {
+            // The timer went on through intervals that changed little.
+            let length = Span::from_seconds(self.length()).map_or(1, |span| span.0.max(1));
+            let missed = (link.now.0 - end.0) / length + 1;
+            (begin, end) = (Time(end.0 + (missed - 1) * length), Time(end.0 + missed * length));
+        }
+        self.begin_interval(link, begin);
+        self.interval = Some((begin, end));
+        orders.wake(end);
     }
 
     /// Adds the reported round trips to the average; `share` is the rate as a share of the capacity.
@@ -170,59 +241,72 @@ impl<L: Law> Link<L> {
         self.round_trip += weight.min(1.0) * (mean - self.round_trip);
     }
 
-    /// Ends an interval: sets the rate for the next; true if the link may sleep.
-    fn decide(&mut self, link: &LinkView) -> bool {
-        let bytes = link.queue.arrived().0.saturating_sub(self.arrived);
-        let is_quiet = bytes == 0 && self.probes == 0;
-        self.quiet = if is_quiet { self.quiet + 1 } else { 0 };
-        let interval = (link.now.0.saturating_sub(self.began.0) as f64 / 1e12).max(LEAST_INTERVAL);
-        let capacity = self.beginning.utilisation * link.capacity.0;
-        let Some(rate) = self.rate.filter(|_| capacity > 0.0) else { return is_quiet };
+    /// Sets the rate for the next interval; the load is in bit/s, the queue in bits.
+    fn update(&mut self, capacity: f64, load: f64, queue: f64, interval: f64) {
+        let Some(rate) = self.rate.filter(|_| capacity > 0.0) else { return };
         self.average(interval, rate / capacity);
-        let backlog = link.queue.backlog().0;
-        let seen = Seen {
-            capacity,
-            load: bytes as f64 * 8.0 / interval,
-            queue: backlog.saturating_sub(self.packet) as f64 * 8.0,
-            interval,
-            round_trip: self.round_trip,
-        };
+        let seen = Seen { capacity, load, queue, interval, round_trip: self.round_trip };
         let next = self.law.next(rate, &seen).max(self.law.least(self.round_trip)).min(capacity);
         self.rate = Some(next);
-        is_quiet && (next >= capacity && backlog == 0 || self.quiet >= MOST_QUIET)
+    }
+
+    /// Ends an interval: sets the rate for the next; true if the link may sleep.
+    fn decide(&mut self, link: &LinkView, began: Time) -> bool {
+        let bytes = link.queue.arrived().0.saturating_sub(self.arrived);
+        let is_quiet = bytes == 0 && self.headers == 0;
+        self.quiet = if is_quiet { self.quiet + 1 } else { 0 };
+        let interval = seconds_between(began, link.now).max(LEAST_INTERVAL);
+        let backlog = link.queue.backlog().0;
+        let waiting = backlog.saturating_sub(1) / self.packet.max(1) * self.packet;
+        let load = (bytes as f64 + self.spilled - self.spills) * 8.0 / interval;
+        self.update(self.shared(link), load.max(0.0), waiting as f64 * 8.0, interval);
+        is_quiet && (backlog == 0 || link.capacity.0 <= 0.0 || self.quiet >= MOST_QUIET)
+    }
+
+    /// Counts a data packet that arrives now: a part of it is of the next interval if its transmission takes longer.
+    fn count(&mut self, link: &LinkView, bytes: Bytes) {
+        let (Some((_, end)), size) = (self.interval, bytes.0 as f64) else { return };
+        let time = size * 8.0 / link.capacity.0;
+        let beyond = time - seconds_between(link.now, end);
+        if beyond > 0.0 {
+            self.spills += if time.is_finite() { size * (beyond / time).min(1.0) } else { size };
+        }
     }
 }
 
 impl<L: Law> LinkControl for Link<L> {
     fn on_arrival(&mut self, link: &LinkView, _: Visitor, header: &mut Header, orders: &mut LinkOrders) {
         let Header::Rcp(probe) = header else { return };
-        if !self.is_awake {
-            self.is_awake = true;
-            self.begin_interval(link, orders);
-        }
-        let capacity = self.beginning.utilisation * link.capacity.0;
-        if self.rate.is_none() && capacity > 0.0 {
+        if self.rate.is_none() && self.shared(link) > 0.0 {
             self.rate = Some(self.beginning.rate * link.capacity.0);
         }
-        self.probes = self.probes.saturating_add(1);
+        if !self.is_awake {
+            self.wake_up(link, orders);
+        }
+        self.headers = self.headers.saturating_add(1);
         self.packet = probe.packet.0;
-        if probe.round_trip > Span(0) {
+        if probe.bytes > Bytes(0) {
+            self.count(link, probe.bytes);
             self.told_bytes += probe.bytes.0 as f64;
             self.told_round_trips += probe.bytes.0 as f64 * probe.round_trip.seconds();
         }
-        probe.rate = probe.rate.min(self.rate.unwrap_or(0.0)).min(capacity);
+    }
+
+    fn on_departure(&mut self, link: &LinkView, _: Visitor, header: &mut Header) {
+        let Header::Rcp(probe) = header else { return };
+        probe.rate = probe.rate.min(self.rate.unwrap_or(0.0)).min(self.shared(link));
     }
 
     fn on_return(&mut self, _: &LinkView, _: Visitor, _: &mut Header, _: &mut LinkOrders) {}
 
     fn on_timer(&mut self, link: &LinkView, orders: &mut LinkOrders) {
-        if !self.is_awake {
-            return;
-        }
-        if self.decide(link) {
+        let Some((began, end)) = self.interval.filter(|_| self.is_awake) else { return };
+        if self.decide(link, began) {
             (self.is_awake, self.quiet) = (false, 0);
-        } else {
-            self.begin_interval(link, orders);
+        }
+        self.begin_interval(link, end);
+        if let (true, Some((_, end))) = (self.is_awake, self.interval) {
+            orders.wake(end);
         }
     }
 
@@ -232,19 +316,16 @@ impl<L: Law> LinkControl for Link<L> {
     }
 }
 
-/// A source, which sends at the rate that its probes bring back.
+/// A source, which sends at the rate that its headers bring back.
 pub(super) struct Source {
     spacing: f64,
     packet: Bytes,
-    /// Granted rate in bit/s.
-    rate: f64,
     round_trip: Span,
-    /// Bits granted since the last probe, up to a time.
-    granted: f64,
-    counted: Time,
-    /// Time at which the latest probe that came back was sent.
+    /// Time at which the latest packet that came back was sent.
     latest: Option<Time>,
-    /// Time at which the next probe is due.
+    /// Time at which the last header was sent.
+    last: Time,
+    /// Time of the timer that counts.
     due: Time,
 }
 
@@ -253,37 +334,30 @@ impl Source {
         Self {
             spacing: spacing.0.seconds(),
             packet: connection.packet,
-            rate: 0.0,
             round_trip: Span(0),
-            granted: 0.0,
-            counted: Time(0),
             latest: None,
+            last: Time(0),
             due: Time(0),
         }
     }
 
-    /// Time in seconds from one probe to the next.
-    fn pause(&self) -> f64 {
-        if self.latest.is_none() {
-            return RETRY;
-        }
-        let packet = self.packet.0 as f64 * 8.0 / self.rate.max(1.0);
-        self.spacing.min(self.round_trip.seconds()).max(packet.min(SLOWEST)).max(LEAST_INTERVAL)
+    fn header(&mut self, now: Time, bytes: Bytes) -> Header {
+        self.last = now;
+        let (round_trip, packet) = (self.round_trip, self.packet);
+        Header::Rcp(Probe { rate: f64::INFINITY, round_trip, bytes, packet, sent: now })
     }
 
     fn probe(&mut self, now: Time, orders: &mut Orders) {
-        let bytes = Bytes(((self.granted / 8.0) as u64).max(self.packet.0));
-        let (round_trip, packet) = (self.round_trip, self.packet);
-        orders.probe(0, Header::Rcp(Probe { rate: f64::INFINITY, round_trip, bytes, packet, sent: now }));
-        self.granted = 0.0;
-        self.due = after(now, self.pause());
-        orders.wake(self.due);
+        let header = self.header(now, Bytes(0));
+        orders.probe(0, header);
+        self.wait(orders);
     }
 
-    /// Adds the bits that were granted until now.
-    fn count(&mut self, now: Time) {
-        self.granted += self.rate * (now.0.saturating_sub(self.counted.0) as f64 / 1e12);
-        self.counted = now;
+    /// Sets the timer for the next probe.
+    fn wait(&mut self, orders: &mut Orders) {
+        let pause = if self.latest.is_none() { RETRY } else { self.spacing };
+        self.due = after(self.last, pause);
+        orders.wake(self.due);
     }
 }
 
@@ -298,28 +372,48 @@ impl SourceControl for Source {
         if self.latest.is_some_and(|latest| reply.sent <= latest) {
             return;
         }
-        self.count(now);
         let is_first = self.latest.is_none();
         self.latest = Some(reply.sent);
-        self.round_trip = Span(now.0.saturating_sub(reply.sent.0).max(1));
-        self.rate = reply.rate.clamp(0.0, MOST_RATE);
-        orders.grant(0, Rate(self.rate));
-        if is_first {
-            self.probe(now, orders);
+        if is_first || reply.bytes > Bytes(0) {
+            self.round_trip = Span(now.0.saturating_sub(reply.sent.0).max(1));
         }
+        orders.grant(0, Rate(reply.rate.clamp(0.0, MOST_RATE)));
+        if is_first {
+            self.last = now;
+            self.wait(orders);
+        }
+    }
+
+    fn data_header(&mut self, now: Time, _: usize, size: Bytes) -> Option<Header> {
+        Some(self.header(now, size))
     }
 
     fn on_timer(&mut self, now: Time, orders: &mut Orders) {
         // A timer from before the first reply may be left over.
-        if now == self.due {
-            self.count(now);
+        if now != self.due {
+            return;
+        }
+        if self.latest.is_none() || now >= after(self.last, self.spacing) {
             self.probe(now, orders);
+        } else {
+            self.wait(orders);
         }
     }
 
     fn leave(&mut self, _: Time, orders: &mut Orders) {
         orders.has_left = true;
     }
+}
+
+/// A number that belongs to a link, from a normal distribution with mean 0 and deviation 1.
+fn normal(link: u32) -> f64 {
+    let mut random = stream(0, Purpose::LinkTimers, link);
+    // The sum of twelve numbers from 0 to 1 has a mean of 6 and a deviation of 1.
+    (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
+}
+
+fn seconds_between(from: Time, to: Time) -> f64 {
+    to.0.saturating_sub(from.0) as f64 / 1e12
 }
 
 fn after(now: Time, seconds: f64) -> Time {
@@ -385,21 +479,51 @@ mod tests {
         }
     }
 
+    /// Offers a tenth more in each interval of 10 ms.
+    #[derive(Clone)]
+    struct More;
+
+    impl Law for More {
+        fn interval(&self, _: f64) -> f64 {
+            0.01
+        }
+
+        fn least(&self, _: f64) -> f64 {
+            1e3
+        }
+
+        fn next(&mut self, rate: f64, _: &Seen) -> f64 {
+            1.1 * rate
+        }
+    }
+
+    fn link<L: Law>(law: L, round_trip: f64) -> Link<L> {
+        Link::new(law, Beginning { utilisation: 0.9, rate: 0.05, round_trip }, 3)
+    }
+
+    /// A link that has taken its first interval to end at 10 ms.
     fn rest(round_trip: f64) -> Link<Rest> {
-        Link::new(Rest, Beginning { utilisation: 0.9, rate: 0.05, round_trip })
+        Link { interval: Some((Time(0), time(10))), ..link(Rest, round_trip) }
+    }
+
+    fn time(ms: u64) -> Time {
+        Time(ms * MILLISECOND)
     }
 
     /// A link of 10 Mbit/s at a time in ms.
     fn at(ms: u64, queue: &Fixed) -> LinkView<'_> {
-        LinkView { now: Time(ms * MILLISECOND), capacity: Rate(10e6), queue }
+        LinkView { now: time(ms), capacity: Rate(10e6), queue }
     }
 
-    fn offer(link: &mut Link<Rest>, view: &LinkView, round_trip_ms: u64, orders: &mut LinkOrders) -> f64 {
+    /// Shows a link a data packet of 1,000 bytes that arrives, and leaves at once; gives the rate stamped on it.
+    fn offer<L: Law>(link: &mut Link<L>, view: &LinkView, round_trip_ms: u64, orders: &mut LinkOrders) -> f64 {
         let round_trip = Span(round_trip_ms * MILLISECOND);
-        let probe = Probe { rate: 8.9e6, round_trip, bytes: Bytes(4000), packet: Bytes(1000), sent: Time(0) };
+        let probe = Probe { rate: 8.9e6, round_trip, bytes: Bytes(1000), packet: Bytes(1000), sent: Time(0) };
         let mut header = Header::Rcp(probe);
         link.on_arrival(view, visitor(0, 0), &mut header, orders);
-        let Header::Rcp(probe) = header else { panic!("it is still a probe") };
+        assert_eq!(header, Header::Rcp(probe), "nothing is stamped at the arrival");
+        link.on_departure(view, visitor(0, 0), &mut header);
+        let Header::Rcp(probe) = header else { panic!("it is still of RCP") };
         probe.rate
     }
 
@@ -408,22 +532,76 @@ mod tests {
         let (mut link, orders) = (rest(0.2), &mut LinkOrders::default());
         let begins = 0.05 * 10e6;
         assert!((offer(&mut link, &at(0, &Fixed { arrived: 7000, backlog: 0 }), 0, orders) - begins).abs() < 1e-6);
-        assert_eq!(orders.wake.take(), Some(Time(10 * MILLISECOND)));
-        // 5,000 bytes in 10 ms are 4 Mbit/s. Of 9 to be used 5 are left, less 1,000 bytes that wait, 0.8 Mbit/s.
-        let queue = Fixed { arrived: 12_000, backlog: 2000 };
+        assert_eq!(orders.wake.take(), Some(time(10)));
+        // 5,000 bytes in 10 ms are 4 Mbit/s. Of 9 to be used 5 are left, less 1,000 bytes that wait, 0.8 Mbit/s: of 1,400
+        // the first 400 are in transmission.
+        let queue = Fixed { arrived: 12_000, backlog: 1400 };
         link.on_timer(&at(10, &queue), orders);
-        assert_eq!(orders.wake.take(), Some(Time(20 * MILLISECOND)));
+        assert_eq!(orders.wake.take(), Some(time(20)));
         assert!((offer(&mut link, &at(12, &queue), 0, orders) - 4.2e6).abs() < 1e-6);
         assert_eq!(orders.wake, None);
-        // Nothing more: all is left, and once that is offered there is nothing to wake for until somebody comes.
+        // Nothing more: all is left, and there is nothing to wake for until somebody comes.
         let quiet = Fixed { arrived: 12_000, backlog: 0 };
         link.on_timer(&at(20, &quiet), orders);
-        assert_eq!(orders.wake.take(), Some(Time(30 * MILLISECOND)));
+        assert_eq!(orders.wake.take(), Some(time(30)));
         link.on_timer(&at(30, &quiet), orders);
         assert_eq!(orders.wake, None);
-        // A packet that offers less already keeps that; the rate is 9 Mbit/s.
-        assert!((offer(&mut link, &at(500, &quiet), 0, orders) - 8.9e6).abs() < 1e-6);
-        assert_eq!(orders.wake.take(), Some(Time(510 * MILLISECOND)));
+        // A packet that offers less already keeps that; the rate is 9 Mbit/s. The timer has kept its pace.
+        assert!((offer(&mut link, &at(505, &quiet), 0, orders) - 8.9e6).abs() < 1e-6);
+        assert_eq!(orders.wake.take(), Some(time(510)));
+    }
+
+    #[test]
+    fn a_packet_is_stamped_with_the_rate_of_its_departure() {
+        let (mut link, orders, queue) = (rest(0.2), &mut LinkOrders::default(), Fixed { arrived: 0, backlog: 2000 });
+        let probe = Probe { rate: 9e9, round_trip: Span(0), bytes: Bytes(0), packet: Bytes(1000), sent: Time(0) };
+        let mut header = Header::Rcp(probe);
+        link.on_arrival(&at(9, &queue), visitor(0, 0), &mut header, orders);
+        // At 10 ms the rate changes from 0.5 Mbit/s to what is left of 9, less 1,000 bytes in 10 ms.
+        link.on_timer(&at(10, &queue), orders);
+        link.on_departure(&at(11, &queue), visitor(0, 0), &mut header);
+        assert_eq!(header, Header::Rcp(Probe { rate: 8.2e6, ..probe }));
+    }
+
+    #[test]
+    fn a_link_makes_up_for_the_intervals_of_its_sleep() {
+        let (mut own, orders, queue) = (link(More, 0.2), &mut LinkOrders::default(), Fixed { arrived: 0, backlog: 0 });
+        own.interval = Some((Time(0), time(10)));
+        // At 35 ms three intervals are over: a tenth more three times. The first was taken to end at 10 ms.
+        assert!((offer(&mut own, &at(35, &queue), 0, orders) - 0.5e6 * 1.331).abs() < 1e-3);
+        assert_eq!(orders.wake.take(), Some(time(40)));
+        // A sleep of a day has too many intervals to go through one by one.
+        own.is_awake = false;
+        offer(&mut own, &at(86_400_005, &queue), 0, orders);
+        assert_eq!(orders.wake.take(), Some(time(86_400_010)));
+    }
+
+    #[test]
+    fn first_intervals_differ_from_link_to_link_by_a_fifth() {
+        let first = |number| {
+            let (mut own, orders, queue) = (rest(0.2), &mut LinkOrders::default(), Fixed { arrived: 0, backlog: 0 });
+            (own.number, own.interval) = (number, None);
+            offer(&mut own, &at(0, &queue), 0, orders);
+            orders.wake.unwrap().0 as f64 / MILLISECOND as f64 / 10.0 - 1.0
+        };
+        let all: Vec<f64> = (0..1000).map(first).collect();
+        let (mean, square) = (all.iter().sum::<f64>() / 1e3, all.iter().map(|x| x * x).sum::<f64>() / 1e3);
+        // The mean of a thousand is off by 0.2 / sqrt(1000) = 0.006 as a rule.
+        assert!(mean.abs() < 0.02 && (square.sqrt() - 0.2).abs() < 0.02, "{mean} {square}");
+    }
+
+    #[test]
+    fn a_packet_counts_in_the_next_interval_as_far_as_it_is_sent_there() {
+        let (mut own, orders) = (rest(0.2), &mut LinkOrders::default());
+        // 1,000 bytes take 0.8 ms: of a packet that comes 0.2 ms before the end, 750 bytes are of the next interval.
+        let late = Time(98 * MILLISECOND / 10);
+        offer(&mut own, &LinkView { now: late, ..at(0, &Fixed { arrived: 0, backlog: 0 }) }, 0, orders);
+        let queue = Fixed { arrived: 1000, backlog: 0 };
+        own.on_timer(&at(10, &queue), orders);
+        // 250 bytes in 10 ms are 0.2 Mbit/s, 750 bytes 0.6.
+        assert!((own.rate.unwrap() - 8.8e6).abs() < 1e-3);
+        own.on_timer(&at(20, &queue), orders);
+        assert!((own.rate.unwrap() - 8.4e6).abs() < 1e-3);
     }
 
     #[test]
@@ -465,38 +643,40 @@ mod tests {
     }
 
     #[test]
-    fn a_source_says_how_long_replies_take_and_what_it_was_granted() {
-        let time = |ms: u64| Time(ms * MILLISECOND);
-        let mut source = Source::new(SpanText(Span(10 * MILLISECOND)), &alone());
+    fn a_source_asks_until_it_has_a_rate_and_tells_with_its_data_how_long_replies_take() {
+        let mut source = Source::new(SpanText(Span(100 * MILLISECOND)), &alone());
         let (first, _, wake) = call(&mut source, |s, orders| s.join(time(0), orders));
-        assert_eq!((first.len(), wake), (1, Some(time(500))));
+        assert_eq!((first.len(), first[0].bytes, wake), (1, Bytes(0), Some(time(500))));
         // No reply: it asks again.
         let (again, ..) = call(&mut source, |s, orders| s.on_timer(time(500), orders));
         let reply = Header::Rcp(Probe { rate: 8e6, ..again[0] });
-        let (second, grants, wake) = call(&mut source, |s, orders| s.on_reply(time(530), 0, &reply, orders));
-        assert_eq!((second[0].round_trip, second[0].bytes), (Span(30 * MILLISECOND), Bytes(1000)));
-        assert!((grants[0] - 8e6).abs() < 1e-9 && wake == Some(time(540)));
-        // At 8 Mbit/s for 10 ms. The timer of the first probe, and a second copy of the reply, change nothing.
-        let (third, ..) = call(&mut source, |s, orders| s.on_timer(time(540), orders));
-        assert_eq!(third[0].bytes, Bytes(10_000));
+        let (none, grants, wake) = call(&mut source, |s, orders| s.on_reply(time(530), 0, &reply, orders));
+        assert!(none.is_empty() && (grants[0] - 8e6).abs() < 1e-9 && wake == Some(time(630)));
+        let Some(Header::Rcp(data)) = source.data_header(time(530), 0, Bytes(700)) else { panic!("it has a header") };
+        assert_eq!((data.round_trip, data.bytes, data.packet), (Span(30 * MILLISECOND), Bytes(700), Bytes(1000)));
+        // The timer of the first probe, and a second copy of the reply, change nothing.
         let stale = call(&mut source, |s, orders| {
             s.on_timer(time(541), orders);
             s.on_reply(time(545), 0, &reply, orders);
         });
         assert_eq!(stale, (Vec::new(), Vec::new(), None));
+        let reply = Header::Rcp(Probe { rate: 5e6, ..data });
+        let (_, grants, _) = call(&mut source, |s, orders| s.on_reply(time(570), 0, &reply, orders));
+        assert!((grants[0] - 5e6).abs() < 1e-9 && source.round_trip == Span(40 * MILLISECOND));
     }
 
     #[test]
-    fn a_slow_source_probes_with_each_packet_but_every_100_ms_at_the_least() {
-        let mut source = Source::new(SpanText(Span(10 * MILLISECOND)), &alone());
-        source.latest = Some(Time(0));
-        source.round_trip = Span(30 * MILLISECOND);
-        for (rate, pause) in [(8e6, 0.01), (400e3, 0.02), (8e3, 0.1), (0.0, 0.1)] {
-            source.rate = rate;
-            assert!((source.pause() - pause).abs() < 1e-12);
-        }
-        source.round_trip = Span(2 * MILLISECOND);
-        source.rate = 1e9;
-        assert!((source.pause() - 0.002).abs() < 1e-12);
+    fn a_source_that_sends_nothing_probes_now_and_then_and_measures_no_round_trip_by_that() {
+        let mut source = Source::new(SpanText(Span(100 * MILLISECOND)), &alone());
+        let (first, ..) = call(&mut source, |s, orders| s.join(time(0), orders));
+        call(&mut source, |s, orders| s.on_reply(time(30), 0, &Header::Rcp(first[0]), orders));
+        source.data_header(time(80), 0, Bytes(1000));
+        // The last header is of 80 ms: the next probe is due at 180 ms.
+        let (early, _, wake) = call(&mut source, |s, orders| s.on_timer(time(130), orders));
+        assert_eq!((early.len(), wake), (0, Some(time(180))));
+        let (probe, _, wake) = call(&mut source, |s, orders| s.on_timer(time(180), orders));
+        assert_eq!((probe.len(), probe[0].bytes, wake), (1, Bytes(0), Some(time(280))));
+        call(&mut source, |s, orders| s.on_reply(time(230), 0, &Header::Rcp(probe[0]), orders));
+        assert_eq!(source.round_trip, Span(30 * MILLISECOND));
     }
 }

@@ -10,7 +10,7 @@
 //! / alpha round trips, to C / R flows; a queue is drained within about 1 / beta. Every connection gets R from its
 //! first packet on, also when R is too much for their number: then queues grow until links react.
 //!
-//! `rate_feedback.rs` describes how links measure, how sources probe, and what differs there. The law needs data
+//! `rate_feedback.rs` describes how links measure, what headers carry, and what differs there. The law needs data
 //! packets: without them y is 0, and all are offered the capacity. Where flows send their packets in bursts, Q is never
 //! quite 0, and R settles where alpha (g C - y) = beta Q / d: to fill a link, a round trip must hold many packets.
 
@@ -69,7 +69,7 @@ pub struct Parameters {
     #[serde(deserialize_with = "least_packets")]
     #[schemars(range(min = 1e-6, max = 1e3))]
     pub least_packets: f64,
-    /// The longest time between probes of a source; 1 us to 100 s. The round trip if that is less.
+    /// Time without a header after which a source sends a probe; 1 us to 100 s. Each data packet has a header.
     #[serde(deserialize_with = "rate_feedback::span")]
     pub spacing: SpanText,
 }
@@ -84,7 +84,7 @@ impl Default for Parameters {
             start: 0.05,
             round_trip: SpanText(Span::ms(200)),
             least_packets: 0.01,
-            spacing: SpanText(Span::ms(10)),
+            spacing: SpanText(Span::ms(100)),
         }
     }
 }
@@ -113,7 +113,7 @@ pub fn links(parameters: &Parameters, count: usize) -> Box<dyn LinkControls> {
         rate: parameters.start,
         round_trip: parameters.round_trip.0.seconds(),
     };
-    Box::new(vec![Link::new(law, beginning); count])
+    Box::new(Link::all(&law, beginning, count))
 }
 
 #[derive(Clone)]

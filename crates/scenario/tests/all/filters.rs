@@ -33,7 +33,7 @@ fn each_path_has_a_filter_and_its_way_back_if_packets_go_by_it() {
     let best = |plan: &Plan, path: &[_]| -> Filter {
         filter_of(&plan.network, &plan.filters.as_ref().unwrap().identities, path).unwrap()
     };
-    let rates = of("rcp");
+    let rates = of("slbn");
     let own = rates.filters.as_ref().unwrap();
     assert_eq!((&own.there[..], &own.back[..]), (&[best(&rates, rates.paths.path(0))][..], &[None][..]));
     let windows = of("reno");
@@ -73,7 +73,9 @@ fn a_path_whose_filter_no_node_forwards_is_named() {
 
 #[test]
 fn a_protocol_whose_data_have_headers_goes_by_no_filters() {
-    let said = refused(&format!("{PAIR}protocol = \"xcp\"\n[filters]\n"));
-    let reason = "line 7, column 1: connection `a>b`: data packets of XCP carry headers for links";
-    assert!(said.starts_with(reason), "{said}");
+    for (protocol, title) in [("xcp", "XCP"), ("rcp", "RCP")] {
+        let said = refused(&format!("{PAIR}protocol = \"{protocol}\"\n[filters]\n"));
+        let reason = format!("line 7, column 1: connection `a>b`: data packets of {title} carry headers for links");
+        assert!(said.starts_with(&reason), "{said}");
+    }
 }

@@ -22,6 +22,8 @@ pub(super) enum Kind {
     Open,
     /// A path of a connection becomes unusable.
     Close,
+    /// A packet that its link control has to see then leaves the queue of a link.
+    Depart,
     /// A data packet arrives at the far end of a link.
     Data,
     /// A data packet with a header arrives at the far end of a link.
@@ -56,12 +58,13 @@ pub(super) enum Kind {
     Free,
 }
 
-const KINDS: [Kind; 21] = [
+const KINDS: [Kind; 22] = [
     Kind::Opportunity,
     Kind::Join,
     Kind::Stop,
     Kind::Open,
     Kind::Close,
+    Kind::Depart,
     Kind::Data,
     Kind::Headed,
     Kind::Control,

@@ -1,8 +1,8 @@
 //! Connections: how they join and leave, and how the orders of their source controls are carried out.
 
-use anabranch_core::{Rate, Time};
+use anabranch_core::{Bytes, Rate, Time};
 use anabranch_plan::{Plan, Transfer};
-use anabranch_proto::protocols::Control;
+use anabranch_proto::protocols::{Control, Sources};
 use anabranch_proto::{ConnectionView, Header, Orders, SourceControl};
 
 use super::World;
@@ -30,6 +30,8 @@ pub(crate) struct Connection {
     /// The source control of an explicit-rate protocol, from the start of the connection until the control is done.
     control: Option<Box<dyn SourceControl>>,
     state: State,
+    /// Whether its control gives a header to each data packet that is sent at the granted rate.
+    has_headers: bool,
     /// Bytes still to send; the largest number if the connection sends without end.
     left: u64,
     /// The demand in bit/s; infinite if there is none.
@@ -43,8 +45,10 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    fn new((transfer, connection): (&Transfer, &anabranch_core::Connection)) -> Self {
+    fn new(plan: &Plan, (transfer, connection): (&Transfer, &anabranch_core::Connection)) -> Self {
+        let sources = plan.protocols[transfer.protocol].capabilities().sources;
         Self {
+            has_headers: sources == Sources::HeadedRates,
             control: None,
             state: State::Waiting,
             demand: connection.demand.map_or(f64::INFINITY, |d| d.0),
@@ -80,6 +84,12 @@ impl Connection {
     #[inline]
     pub(super) fn has_data(&self) -> bool {
         self.state == State::Active && self.left != 0
+    }
+
+    /// Whether its control gives a header to each data packet that is sent at the granted rate.
+    #[inline]
+    pub(super) fn has_headers(&self) -> bool {
+        self.has_headers
     }
 
     /// Whether its last byte is sent.
@@ -126,7 +136,7 @@ impl Connections {
     /// Creates all connections of a plan; none has begun.
     pub fn new(plan: &Plan) -> Self {
         Self {
-            all: plan.transfers.iter().zip(plan.demands.connections()).map(Connection::new).collect(),
+            all: plan.transfers.iter().zip(plan.demands.connections()).map(|own| Connection::new(plan, own)).collect(),
             orders: Orders::default(),
             grants: Vec::new(),
             bad_grants: 0,
@@ -239,6 +249,14 @@ impl World<'_> {
         let c = self.subflows[s as usize].connection();
         let subflow = s as usize - self.routes.subflows_of(c).start;
         self.call(c, |control, now, orders| control.on_reply(now, subflow, header, orders));
+    }
+
+    /// The header of a data packet that a subflow sends now at the granted rate, if its source control gives one.
+    pub(super) fn data_header(&mut self, s: u32, bytes: u64) -> Option<Header> {
+        let c = self.subflows[s as usize].connection();
+        let subflow = s as usize - self.routes.subflows_of(c).start;
+        let now = Time(self.clock.now());
+        self.connections[c].control.as_mut()?.data_header(now, subflow, Bytes(bytes))
     }
 
     /// The timer of a source control expires.

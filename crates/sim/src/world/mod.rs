@@ -136,6 +136,7 @@ impl<'p> World<'p> {
             Kind::Data => self.on_data(event.packet),
             Kind::Send => self.on_send(id),
             Kind::Control | Kind::Headed => self.on_control(event.packet),
+            Kind::Depart => self.on_depart(id, event.packet),
             Kind::Frame => self.on_frame(id, event.packet),
             Kind::Deadline => self.on_deadline(id),
             Kind::Demand => self.on_demand(event.packet),

@@ -107,6 +107,12 @@ fn capabilities(written: &str) -> &'static Capabilities {
     Protocol::named(name).unwrap().capabilities()
 }
 
+/// Whether data packets of a connection with these keys carry headers for links. No filter takes such packets along.
+fn has_headers(keys: &str) -> bool {
+    let protocol = keys.lines().find_map(|line| line.strip_prefix("protocol = ")).unwrap();
+    capabilities(protocol).has_headers()
+}
+
 /// What `[[connection]]` and `[[traffic]]` have in common: a protocol, and claim and number of paths as it serves them.
 fn served() -> impl Strategy<Value = String> {
     let weight = prop_oneof![Just(1.0), Just(1000.0), Just(0.001)];
@@ -182,7 +188,8 @@ fn scenario() -> impl Strategy<Value = String> {
     let connections = prop::collection::vec(connection(), 1..6);
     let all = (run(), filters(), links(), connections, prop::option::of(traffic()));
     all.prop_map(|(run, filters, links, connections, traffic)| {
-        let mut text = run + filters + &links;
+        let headers = connections.iter().chain(&traffic).any(|keys| has_headers(keys));
+        let mut text = run + if headers { "" } else { filters } + &links;
         for (number, keys) in connections.iter().enumerate() {
             write!(text, "[[connection]]\nname = \"c{number}\"\n{keys}").unwrap();
         }

@@ -2,6 +2,7 @@
 
 use crate::common::random::{Pattern, random_plan};
 use crate::common::{MEGA, MILLISECOND, network, plan, run, timed};
+use anabranch_core::quantity::SpanText;
 use anabranch_core::{Demands, Rate, Span};
 use anabranch_plan::{Plan, Record};
 use anabranch_proto::Protocol;
@@ -61,7 +62,9 @@ struct Course {
 }
 
 fn course(seed: u64, pattern: Pattern) -> Course {
-    let (mut plan, own) = random_plan(seed, 1, pattern, protocol(), 120);
+    // Without data, RM packets alone make a session active: there are four in each interval, however low its rate.
+    let parameters = erica::Parameters { longest: SpanText(Span::ms(5)), ..Default::default() };
+    let (mut plan, own) = random_plan(seed, 1, pattern, Protocol::Erica(parameters), 120);
     plan.run.sample = Span(own.round_trip / 4);
     plan.run.duration = Span(own.quiet_from + 119 * own.round_trip);
     plan.run.record = Record { connections: true, fairness: true, links: true, ..Record::default() };
@@ -83,19 +86,14 @@ fn course(seed: u64, pattern: Pattern) -> Course {
 
 #[test]
 fn on_random_networks_links_are_up_to_a_tenth_over_and_rates_mostly_within_the_band() {
-    let mut over = Vec::new();
     for pattern in crate::common::random::PATTERNS {
         for seed in 0..6 {
             let Course { load, mean, near } = course(seed, pattern);
             println!("{pattern:?} {seed}: load {load:.3}, mean error {mean:.3}, {near:.3} of rates near");
             assert!((0.0..0.1).contains(&mean) && near > 0.93, "{pattern:?} {seed}: {mean} {near}");
-            if load > 1.1 + 1e-9 {
-                over.push((pattern, seed, load));
-            }
+            assert!(load < 1.1 + 1e-9, "{pattern:?} {seed}: {load}");
         }
     }
-    // In one of these a link is half over for some round trips now and then.
-    assert!(over.len() <= 1, "{over:?}");
 }
 
 /// What waits at the end behind a link of 10 Mbit/s with two sessions, in bytes, and what both are granted in Mbit/s.

@@ -5,6 +5,7 @@ use crate::common::{MEGA, run};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::PROTOCOLS;
 use anabranch_sim::{Outcome, simulate_on};
+use std::fmt::Write;
 
 fn outcome(text: &str) -> Outcome {
     let plan = planned(text).unwrap();
@@ -120,10 +121,11 @@ fn tree(protocol: &str, relays: &[&str], top: &str) -> String {
     );
     for (number, relay) in relays.iter().enumerate() {
         text += &fast(&format!("s{number}"), relay);
-        text += &format!("[[connection]]\nname = \"{number}\"\nsource = \"s{number}\"\ntarget = \"{relay}\"\n");
+        let _ = writeln!(text, "[[connection]]\nname = \"{number}\"\nsource = \"s{number}\"\ntarget = \"{relay}\"");
     }
     let at_m: Vec<String> = (0..relays.len()).filter(|&i| relays[i] == "m").map(|i| format!("\"{i}\"")).collect();
-    text += &format!("[[connection]]\nname = \"mid\"\nsource = \"m\"\ntarget = \"t\"\nafter = [{}]\n", at_m.join(", "));
+    let after = at_m.join(", ");
+    let _ = writeln!(text, "[[connection]]\nname = \"mid\"\nsource = \"m\"\ntarget = \"t\"\nafter = [{after}]");
     text + &format!("[[connection]]\nname = \"top\"\nsource = \"t\"\ntarget = \"d\"\nafter = {top}\n")
 }
 

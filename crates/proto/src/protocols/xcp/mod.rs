@@ -17,14 +17,17 @@
 //! windows in packets. The protocol is stable for alpha < pi / (4 sqrt 2) and beta = alpha^2 sqrt 2
 //! [katabi2002, sec. 4].
 //!
+//! A link sums over packets that arrive, and gives a packet its part when the packet leaves the queue. The queue is the
+//! least at departures, or 0 if a packet finds it empty.
+//!
 //! This is the form of the authors' simulation, in rates; the paper uses windows. It is not max-min fair where
 //! connections have several bottlenecks.
 //!
 //! differs:
-//! - A packet receives its change when it arrives at a queue, not when it leaves it.
 //! - A link that sees no packet for an interval stops its timers, and keeps what it has not granted yet. Otherwise a
 //!   connection with one packet a round trip might always find nothing left for it.
-//! - The first interval is not random.
+//! - The queue contains the packet in transmission.
+//! - The first interval begins with the first packet, and its length is not random.
 //! - Packets are acknowledged one by one, and lost packets are not sent again. A gap in the numbers of acknowledgements
 //!   is a loss, which halves the window once in a round trip. If no acknowledgement comes, all packets are lost and the
 //!   window is 1, as in TCP.
@@ -50,6 +53,7 @@ use crate::protocols::expect::Expect;
 pub const CAPABILITIES: Capabilities = Capabilities {
     demands: Demands::AtSource,
     sources: Sources::Headers,
+    stamps_departures: true,
     // Links measure traffic by the packets of a round trip, of which there should be many. They leave some capacity
     // unused if a connection cannot use its offer.
     expect: Expect { packet: 100, after_demand_mbps: 0.5, ..Expect::USUAL },
@@ -453,15 +457,24 @@ impl LinkControl for Link {
             self.look(link);
         }
         self.has_seen = true;
-        self.least = self.least.min(link.queue.backlog().0);
+        if link.queue.backlog().0 == 0 {
+            self.least = 0;
+        }
         if packet.is_measured() {
             self.gaps += packet.gap;
             self.gaps_by_round_trip += packet.gap * packet.round_trip.min(INTERVALS.1);
+        }
+        self.arm(orders);
+    }
+
+    fn on_departure(&mut self, link: &LinkView, _: Visitor, header: &mut Header) {
+        let Header::Xcp(packet) = header else { return };
+        self.least = self.least.min(link.queue.backlog().0);
+        if packet.is_measured() {
             self.tell(packet);
         } else {
             packet.change = 0.0;
         }
-        self.arm(orders);
     }
 
     fn on_return(&mut self, _: &LinkView, _: Visitor, _: &mut Header, _: &mut LinkOrders) {}

@@ -20,6 +20,7 @@ fn arrive(link: &mut Link, now_ms: u64, queue: &Fixed, mut packet: Congestion) -
     let mut orders = LinkOrders::default();
     let mut header = Header::Xcp(packet);
     link.on_arrival(&view(now_ms, queue), visitor(0, 0), &mut header, &mut orders);
+    link.on_departure(&view(now_ms, queue), visitor(0, 0), &mut header);
     if let Header::Xcp(told) = header {
         packet = told;
     }

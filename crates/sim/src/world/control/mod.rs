@@ -5,6 +5,7 @@
 //! On a hop that does none of that the frames would change nothing, and are left out.
 
 mod counts;
+mod departures;
 mod headed;
 mod pacing;
 mod reliable_hop;
@@ -17,7 +18,7 @@ use anabranch_links::faults::{Arrivals, Fates};
 use anabranch_plan::{CAPACITIES, ControlPlane, Plan};
 use anabranch_proto::control::PacketOrder;
 use anabranch_proto::endpoint::Frame;
-use anabranch_proto::{Header, LinkControl, LinkControls, LinkOrders, LinkView, QueueView};
+use anabranch_proto::{Header, LinkControl, LinkControls, LinkOrders, LinkView, QueueView, Visitor};
 
 use super::World;
 use super::clock::Kind;
@@ -39,6 +40,15 @@ pub(crate) struct ControlLinks {
     waiting: Waiting,
     /// For each protocol its link controls.
     controls: Vec<Box<dyn LinkControls>>,
+    /// For each protocol whether its control packets are part of the rate.
+    in_rate: Vec<bool>,
+    /// For each protocol whether its links write into packets that leave the queue.
+    stamps: Vec<bool>,
+    /// The times in picoseconds at which packets that wait to be stamped arrive at the far end, at their indices.
+    arrivals: Vec<u64>,
+    /// For each link the time in picoseconds at which the last packet that waits to be stamped leaves; empty if no
+    /// protocol stamps.
+    departed: Vec<u64>,
     /// The orders of the link control that is called, kept so that they are not allocated anew for each call.
     orders: LinkOrders,
     /// Packets that link controls at first links have sent to their sources at this instant.
@@ -75,6 +85,7 @@ impl ControlLinks {
             let id = routes.used[l];
             Fates::new(&plan.links[id.index()].control, plan.run.seed, 2 * id.0 + 1)
         };
+        let stamps: Vec<bool> = plan.protocols.iter().map(|own| own.capabilities().stamps_departures).collect();
         Self {
             packets: Slab::default(),
             of_links: (0..links.count()).map(|l| ControlLink::new(plan, routes, links, l)).collect(),
@@ -82,6 +93,10 @@ impl ControlLinks {
             hops: RepairedHops::new(plan, routes, links),
             waiting: Waiting::default(),
             controls: plan.protocols.iter().map(|protocol| protocol.links(links.count())).collect(),
+            departed: if stamps.contains(&true) { vec![0; links.count()] } else { Vec::new() },
+            stamps,
+            in_rate: plan.protocols.iter().map(|protocol| protocol.capabilities().in_rate).collect(),
+            arrivals: Vec::new(),
             orders: LinkOrders::default(),
             replies: VecDeque::new(),
             entered: 0,
@@ -100,6 +115,23 @@ impl ControlLinks {
     #[inline]
     pub(super) fn prefetch(&self, link: u32) -> u64 {
         self.of_links[link as usize].last ^ u64::from(self.controls[0].is_clear(link as usize))
+    }
+
+    /// Whether the control packets of the protocol of a packet are part of the rate.
+    #[inline]
+    fn are_in_rate(&self, packet: &ControlPacket) -> bool {
+        self.in_rate[packet.protocol as usize]
+    }
+
+    /// Shows a data packet without a header to the control of a link.
+    pub(super) fn show_data(&mut self, protocol: usize, link: u32, visitor: Visitor) {
+        self.controls[protocol].of(link as usize).on_data(visitor);
+    }
+
+    /// Whether the links of a protocol write into packets that leave the queue.
+    #[inline]
+    fn stamps(&self, protocol: u16) -> bool {
+        !self.departed.is_empty() && self.stamps[protocol as usize]
     }
 
     /// The number of control packets under way, those included that hops keep until they are acknowledged.
@@ -260,8 +292,9 @@ impl World<'_> {
     /// A control packet leaves its source.
     fn depart(&mut self, s: u32, index: u32) {
         let run = &self.plan.run;
-        let counts = run.control_share.is_some() && run.control == ControlPlane::InBand;
-        self.subflows[s as usize].on_control_sent(self.clock.now(), counts.then_some(run.control_packet));
+        let is_in_rate = run.control == ControlPlane::InBand
+            && (run.control_share.is_some() || self.control_links.are_in_rate(&self.control_links.packets[index]));
+        self.subflows[s as usize].on_control_sent(self.clock.now(), is_in_rate.then_some(run.control_packet));
         self.control_links.counts[s as usize].sent += 1;
         if self.ask_link(index) {
             self.travel(index);
@@ -417,10 +450,27 @@ impl World<'_> {
         if packet.carries_data() {
             return self.enter_with_header(link, index);
         }
+        if !packet.is_returning && self.control_links.stamps(packet.protocol) {
+            return self.travel_stamped(link, index);
+        }
+        self.travel_on(link, index);
+    }
+
+    /// Sends a control packet over a link.
+    #[expect(clippy::inline_always, reason = "every control packet comes here at each link")]
+    #[inline(always)]
+    fn travel_on(&mut self, link: u32, index: u32) {
         if self.control_links.hops.is_repaired(link) {
             return self.travel_in_frame(link, index);
         }
         let arrivals = self.passage(link);
+        self.cross(link, index, arrivals);
+    }
+
+    /// A control packet goes over a link, which it leaves at these times.
+    #[expect(clippy::inline_always, reason = "every control packet comes here at each link")]
+    #[inline(always)]
+    fn cross(&mut self, link: u32, index: u32, arrivals: Arrivals) {
         let is_twice = arrivals.first.is_some() && arrivals.second.is_some();
         let copy = is_twice.then(|| self.control_links.packets.insert(self.control_links.packets[index].clone()));
         match arrivals.first {
@@ -447,7 +497,14 @@ impl World<'_> {
         own.last = arrival;
         own.crossed = own.crossed.saturating_add(1);
         self.control_links.entered += u64::from(!self.routes.is_of_demand(link));
-        let Some(fates) = self.control_links.fates.get_mut(l).and_then(Option::as_mut) else {
+        self.fate_of_control(link, arrival)
+    }
+
+    /// The times at which a control packet that a link carries to `arrival` arrives, and a second copy of it.
+    #[expect(clippy::inline_always, reason = "every control packet comes here at each link")]
+    #[inline(always)]
+    fn fate_of_control(&mut self, link: u32, arrival: u64) -> Arrivals {
+        let Some(fates) = self.control_links.fates.get_mut(link as usize).and_then(Option::as_mut) else {
             return Arrivals { first: Some(arrival), second: None };
         };
         let arrivals = fates.next(arrival);

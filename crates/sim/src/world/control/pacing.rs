@@ -51,6 +51,9 @@ impl World<'_> {
     /// if the gap is over already.
     fn hold_until_due(&mut self, s: u32, index: u32) -> bool {
         let Some(due) = self.control_due(s).filter(|due| *due > self.clock.now()) else { return false };
+        if self.control_links.are_in_rate(&self.control_links.packets[index]) {
+            return false;
+        }
         self.subflows[s as usize].hold(index);
         self.clock.schedule_packet(due, Kind::Release, s, index);
         true
@@ -161,7 +164,7 @@ mod tests {
     #[test]
     fn a_newer_packet_takes_the_place_of_the_one_held_back_where_it_says_everything() {
         let wanted = [(0, 1, 5), (0, 1, 5), (5120, 2, 0)];
-        assert_eq!(looks("erica", &[0, 5119, 50_000], |_, _| {}), wanted);
+        assert_eq!(looks("rcp", &[0, 5119, 50_000], |_, _| {}), wanted);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use anabranch_core::LinkId;
 use anabranch_links::faults::{Arrivals, Fates};
 use anabranch_links::{Links, Service};
 use anabranch_plan::Plan;
+use anabranch_proto::Visitor;
 use anabranch_queues::Ecn;
 
 use super::World;
@@ -33,8 +34,11 @@ pub(crate) struct Data {
     queues: Queues,
     /// The distributions of waits, if they are recorded.
     waits: Option<Box<Waits>>,
-    /// Whether any link has a discipline or faults of data, waits are recorded, or nodes forward by filters.
+    /// Whether any link has a discipline or faults of data, waits are recorded, nodes forward by filters, or link
+    /// controls see data.
     is_special: bool,
+    /// For each protocol whether its link controls see data; empty if none does.
+    seen: Vec<bool>,
     /// Data packets that entered a link of the network.
     hops: u64,
     /// For each subflow the links that copies entered beside its path; empty if nodes forward by no filters.
@@ -47,6 +51,8 @@ impl Data {
         let has_faults = plan.links.iter().any(|l| !l.data.is_none());
         let has_disciplines = plan.links.iter().any(|l| l.discipline.is_some());
         let has_waits = plan.run.record.waits;
+        let seen: Vec<bool> = plan.protocols.iter().map(|protocol| protocol.capabilities().sees_data).collect();
+        let sees_data = seen.contains(&true);
         let fates = |l: &LinkId| Fates::new(&plan.links[l.index()].data, plan.run.seed, 2 * l.0);
         Self {
             packets: Slab::default(),
@@ -55,7 +61,8 @@ impl Data {
             fates: if has_faults { routes.used.iter().map(fates).collect() } else { Vec::new() },
             queues: Queues::new(plan, routes),
             waits: has_waits.then(|| Box::new(Waits::new(routes, links, plan.run.warm_up.0))),
-            is_special: has_faults || has_disciplines || has_waits || plan.filters.is_some(),
+            is_special: has_faults || has_disciplines || has_waits || sees_data || plan.filters.is_some(),
+            seen: if sees_data { seen } else { Vec::new() },
             hops: 0,
             strays: if plan.filters.is_some() { vec![0; plan.paths.len()] } else { Vec::new() },
         }
@@ -200,7 +207,17 @@ impl World<'_> {
         let bytes = connection.take_packet();
         subflow.on_paced(now, bytes);
         let is_last = connection.is_sent();
-        let at = subflow.first();
+        if !(connection.has_headers() && self.send_paced_with_header(s, bytes)) {
+            self.send_paced(s, bytes);
+        }
+        if is_last { self.leave(c) } else { self.arm(s) }
+    }
+
+    /// Sends a packet of a paced subflow without a header.
+    #[inline]
+    fn send_paced(&mut self, s: u32, bytes: u64) {
+        let now = self.clock.now();
+        let at = self.subflows[s as usize].first();
         let (role, ecn) = (Role::Paced, Ecn::NotEct);
         let packet = DataPacket { sent: now, at, subflow: s, bytes: bytes as u16, role, ecn, copies: NO_COPIES };
         let index = self.data.packets.insert(packet);
@@ -211,7 +228,6 @@ impl World<'_> {
         self.enter(link, index);
         // The link of a demand is none of the network.
         self.data.hops -= u64::from(self.routes.is_of_demand(link));
-        if is_last { self.leave(c) } else { self.arm(s) }
     }
 
     /// Schedules the next packet of a subflow, unless an event for it is in the calendar or the rate is 0.
@@ -261,11 +277,25 @@ impl World<'_> {
     /// A data packet enters a link or its queue, where links have disciplines or faults, or nodes forward by filters.
     fn enter_special(&mut self, link: u32, index: u32) {
         self.go_astray(index);
+        if !self.data.seen.is_empty() {
+            self.show_data(link, index);
+        }
         if self.has_discipline(link) {
             let item = self.item(index);
             self.wait_at(link, item);
         } else {
             self.pass(link, index, self.clock.now());
+        }
+    }
+
+    /// Shows a data packet that arrives at a link to the control of the link, if the protocol wants that.
+    fn show_data(&mut self, link: u32, index: u32) {
+        let packet = &self.data.packets[index];
+        let subflow = &self.subflows[packet.subflow as usize];
+        let protocol = self.plan.transfers[subflow.connection() as usize].protocol;
+        if self.data.seen[protocol] && packet.role == Role::Paced {
+            let position = (packet.at - subflow.first()) as u8;
+            self.control_links.show_data(protocol, link, Visitor { subflow: packet.subflow, position });
         }
     }
 
