@@ -26,10 +26,8 @@ SAMPLE = [
     ("upward-max-min", "tunnels"),
     ("slbn", "algorithm"),
     ("nmcc", "section-4"),
-    ("wvegas", "iterations"),
     *(("lgcc", f"figure-{i}") for i in (4, 8, 9, 10)),
     ("lgcc", "section-3"),
-    ("lgcc", "definition-1"),
     ("lgcc", "theorem-8-4"),
 ]
 

@@ -132,11 +132,11 @@ def test_errors_are_told_by_percentiles_of_those_that_are_granted_a_rate():
     samples = [(1.0, n, r) for n, r in rates.items()] + [(2.0, "a", 11.0), (3.0, "a", 0.0)]
     result = result_of([("a", 0.0, None)], None, samples, lambda _, name: None if name == "e" else 10.0)
     frame = result.errors()
-    assert frame.columns == ["time_s", "present", "mean", "least", "p10", "p50", "p90", "most"]
-    assert frame.row(0) == pytest.approx((1.0, 4, 0.25, -0.5, -0.35, 0.25, 0.85, 1.0))
-    assert frame.row(1) == pytest.approx((2.0, 1, *[0.1] * 6))
+    assert frame.columns == ["time_s", "present", "mean", "magnitude", "least", "p10", "p50", "p90", "most"]
+    assert frame.row(0) == pytest.approx((1.0, 4, 0.25, 0.5, -0.5, -0.35, 0.25, 0.85, 1.0))
+    assert frame.row(1) == pytest.approx((2.0, 1, *[0.1] * 7))
     assert len(frame) == 2
-    assert result.errors((25.0,)).columns == ["time_s", "present", "mean", "least", "p25", "most"]
+    assert result.errors((25.0,)).columns == ["time_s", "present", "mean", "magnitude", "least", "p25", "most"]
     with pytest.raises(ValueError, match="a percentile is 101; it must be 0 to 100"):
         result.errors((101,))
 

@@ -109,7 +109,7 @@ def test_the_spread_of_errors_is_that_of_the_errors(joined):
         assert len(narrow) == len(wide) > 400
         for column in narrow.columns:
             assert narrow[column].to_list() == pytest.approx(wide[column].to_list(), abs=1e-9)
-    assert both.errors((50,)).columns == ["time_s", "present", "mean", "least", "p50", "most"]
+    assert both.errors((50,)).columns == ["time_s", "present", "mean", "magnitude", "least", "p50", "most"]
     only = run(JOIN, sets=['run.record=["errors"]'])
     assert only.spread.equals(both.spread)
     assert list(only.series) == ["run"]

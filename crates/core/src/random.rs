@@ -38,9 +38,9 @@ pub enum Purpose {
     /// The packets that relays mark; this has an id for each connection that continues from a relay.
     Relays = 15,
     /// The errors of the capacities that links report; this has an id for each link.
-    CapacityReports = 16,
+    CapacityReports = 17,
     /// The first intervals of the timers of link controls; this has an id for each link.
-    LinkTimers = 17,
+    LinkTimers = 16,
 }
 
 /// The stream of `purpose` with number `id` under `seed`.
