@@ -37,10 +37,10 @@ pub enum Purpose {
     TrafficSources = 14,
     /// The packets that relays mark; this has an id for each connection that continues from a relay.
     Relays = 15,
-    /// The errors of the capacities that links report; this has an id for each link.
-    CapacityReports = 17,
     /// The first intervals of the timers of link controls; this has an id for each link.
     LinkTimers = 16,
+    /// The errors of the capacities that links report; this has an id for each link.
+    CapacityReports = 17,
 }
 
 /// The stream of `purpose` with number `id` under `seed`.
