@@ -17,13 +17,13 @@ WITHOUT := $(if $(filter 0,$(LIVE)),-without-live)
 
 SCENARIO_3 := experiments/upward-max-min-scenario-3/scenario.toml --set 'run.record=["connections", "subflows", "links", "fairness"]'
 
-# Solve a continental network, simulate a small one, draw both, set the paper's tables and figures beside ours,
+# Solve a continental network, simulate a small one, draw both, set a table of a paper beside ours,
 # and make a page to look at: two protocols on the paper's largest scenario, and the continent.
 demo: install
 	rm -rf runs/continent runs/join-and-leave runs/d-slen runs/vo-le-tran
 	$(BIN)/anabranch solve scenarios/continent.toml --demands gravity:1Tbit/s --paths 4 --out runs/continent --figure runs/continent.svg
 	$(BIN)/anabranch run scenarios/join-and-leave.toml --out runs/join-and-leave --figures
-	$(BIN)/anabranch reproduce upward-max-min
+	$(BIN)/anabranch reproduce upward-max-min table-7
 	$(BIN)/anabranch run $(SCENARIO_3) --rows 3 --out runs/d-slen
 	$(BIN)/anabranch run $(SCENARIO_3) --rows 3 --out runs/vo-le-tran --set defaults.connection.protocol=vo-le-tran
 	$(BIN)/anabranch report runs/d-slen runs/vo-le-tran runs/continent --out runs/report.html
