@@ -287,7 +287,9 @@ def read_result(folder: str | os.PathLike[str]) -> Result:
     try:
         # A copy may do without what the run took of another computer's time.
         taken = _values(place / "machine.json") if (place / "machine.json").is_file() else {}
-        meta = dict.fromkeys((*OF_MACHINE, *CONTROL)) | _values(place / "meta.json") | taken
+        meta = dict.fromkeys(OF_MACHINE) | _values(place / "meta.json") | taken
+        # Folders of version 0.1.0 do not have these; elsewhere they keep their place.
+        meta |= {name: None for name in CONTROL if name not in meta}
         scenario = (place / "scenario.toml").read_text(encoding="utf-8")
         names = tables_listed(meta, lambda name: (place / f"{name}.parquet").exists())
         meta.pop(LISTED, None)
