@@ -68,7 +68,7 @@ def test_a_fall_of_capacity_is_seen_between_samples(tmp_path: Path) -> None:
     assert number(run, "peak-granted-overload", (0.0, 2.0)) == pytest.approx(0.0, abs=1e-6)
     assert number(run, "peak-granted-overload") == pytest.approx(1.0, abs=1e-6)
     assert number(run, "peak-granted-overload", (2.004, 2.009)) == pytest.approx(0.5, abs=1e-6)
-    assert number(run, "granted-overload-ends") == pytest.approx(2.01, abs=1e-6)
+    assert number(run, "last-overload") == pytest.approx(2.01, abs=1e-6)
     # No sample falls into these times.
     assert number(run, "peak-overload") < 1e-3
 
@@ -77,11 +77,11 @@ def test_overload_that_stays_has_no_end(tmp_path: Path) -> None:
     # SLBN and BFYZ do not know of each other: each grants all of the link.
     run = simulation(tmp_path, ["connection.1.protocol=bfyz"])
     assert number(run, "peak-granted-overload", (1.1, 2.0)) == pytest.approx(1.0, abs=1e-6)
-    assert number(run, "granted-overload-ends") == math.inf
+    assert number(run, "last-overload") == run.simulation.result.meta["reached_s"]
     # With shares of a half and 0.3 there is none after the capacity has fallen.
     run = simulation(tmp_path, ["connection.1.protocol=bfyz", "link.0.shares={slbn=0.5, bfyz=0.3}"])
     assert number(run, "peak-granted-overload", (0.0, 2.0)) == 0.0
-    assert number(run, "granted-overload-ends") < 2.021
+    assert number(run, "last-overload") < 2.021
 
 
 def test_without_grants_the_remedy_is_named(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ excess of 1, as in samples.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -18,9 +17,6 @@ if TYPE_CHECKING:
     from anabranch.reproduce.measures.registry import Window
     from anabranch.reproduce.outcomes.kinds import Simulated
 
-NEGLIGIBLE = 1e-3
-"""An excess up to this part of the capacity is no overload."""
-
 
 @measure("peak-granted-overload", unit="of the capacity", runs=SIMULATED, windowed=True)
 def peak_granted_overload(run: Simulated, window_s: Window) -> float:
@@ -28,14 +24,3 @@ def peak_granted_overload(run: Simulated, window_s: Window) -> float:
     start, end = window_s
     holds = run.simulation.granted_excess.filter(pl.col("time_s") <= end, pl.col("until_s") > start)
     return max(float(holds["excess"].to_numpy().max(initial=0.0)), 0.0)
-
-
-@measure("granted-overload-ends", unit="s", runs=SIMULATED)
-def granted_overload_ends(run: Simulated) -> float:
-    """Give the time from which on no link is granted over 0.1 % more than its capacity, from grants.
-
-    It is 0 if none ever is, and infinite if one is at the end of the run.
-    """
-    over = run.simulation.granted_excess.filter(pl.col("excess") > NEGLIGIBLE)
-    last = float(over["until_s"].to_numpy().max(initial=0.0))
-    return math.inf if last > run.simulation.result.meta["reached_s"] else last
