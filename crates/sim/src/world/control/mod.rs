@@ -342,13 +342,14 @@ impl World<'_> {
     fn ask_link(&mut self, index: u32) -> bool {
         let now = self.clock.now();
         let own = &mut self.control_links;
-        let packet = &own.packets[index];
+        let packet = &mut own.packets[index];
         let link = self.routes.steps[packet.at as usize];
-        let Some(capacity) = own.of_links[link as usize].capacity(&self.links, link, now) else {
+        let Some(mut capacity) = own.of_links[link as usize].capacity(&self.links, link, now) else {
             return true;
         };
-        let capacity = Rate(capacity.0 * own.part(link, packet.protocol));
-        let packet = &mut own.packets[index];
+        if !own.parts.is_empty() {
+            capacity.0 *= own.parts[link as usize * own.controls.len() + usize::from(packet.protocol)];
+        }
         let queue = &LinkQueue { links: &self.links, link: link as usize, now };
         let view = LinkView { now: Time(now), capacity, queue };
         let (visitor, protocol) = (packet.visitor(), packet.protocol);
