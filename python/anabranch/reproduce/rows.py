@@ -257,7 +257,9 @@ def size_text(scale: float) -> str:
 
 
 def item_name(item: str) -> str:
-    """Give an item as people write it: ``Theorem 8.2`` for ``theorem-8-2``."""
+    """Give an item as people write it: ``Theorem 8.2`` for ``theorem-8-2``, ``d-SLEN`` for ``d-slen``."""
+    if item.startswith("d-"):
+        return f"d-{item[2:].upper()}"
     return re.sub(r"(?<=\d)-(?=\d)", ".", item).replace("-", " ").capitalize()
 
 
