@@ -71,7 +71,7 @@ def unturned(experiment: Experiment, outcomes: Outcomes, rows: Iterable[Row]) ->
         if row.verdict not in GOOD:
             continue
         alone = _alone(quantity, row)
-        is_moved = any(_turns(experiment, moved, outcomes, row) for moved in _moved(alone))
+        is_moved = any(_turns(experiment, moved, outcomes, row) for moved in _moved(alone, row))
         if not is_moved and not _is_infinite(experiment, alone, outcomes):
             found.append(Unturned(row.item, row.quantity, "moved"))
         if not quantity.known.common and not _is_exchangeable(experiment, alone, outcomes, row):
@@ -92,9 +92,9 @@ def _turns(experiment: Experiment, mutant: PaperQuantity, outcomes: Outcomes, ro
     return row_of(experiment, mutant, outcomes).verdict != row.verdict
 
 
-def _moved(quantity: PaperQuantity) -> Iterator[PaperQuantity]:
+def _moved(quantity: PaperQuantity, row: Row) -> Iterator[PaperQuantity]:
     if isinstance(quantity, Number):
-        yield from _moved_numbers(quantity)
+        yield from _moved_numbers(quantity, row)
         return
     for at, decided in enumerate(quantity.readings):
         for number in range(len(decided.checks)):
@@ -102,8 +102,11 @@ def _moved(quantity: PaperQuantity) -> Iterator[PaperQuantity]:
                 yield replace(quantity, readings=_with(quantity.readings, at, decided, number, check))
 
 
-def _moved_numbers(number: Number) -> Iterator[Number]:
-    """Give a number with the measured one out of its margin, above and below; or, if it is 0, with another aim."""
+def _moved_numbers(number: Number, row: Row) -> Iterator[Number]:
+    """Give a number with the measured one out of its margin, above and below.
+
+    Where the aim is 0 or measured, too, such as an optimum that may be 0, another aim stands in its place.
+    """
     aim, beside = number.aim, number.beside
     margin = aim.margin if aim is not None else 0.0 if beside is None else beside.tolerance
     by = aim.number if aim is not None else 0.0 if beside is None or isinstance(beside.number, Ratio) else beside.number
@@ -114,8 +117,9 @@ def _moved_numbers(number: Number) -> Iterator[Number]:
             yield replace(number, readings=own)
     if aim is not None and not by:
         yield replace(number, aim=replace(aim, published=3.0 * margin, right=None, why=""))
-    elif aim is None and beside is not None and not by and not isinstance(beside.number, Ratio):
-        yield replace(number, beside=replace(beside, number=3.0 * margin))
+    elif aim is None and beside is not None and not by:
+        known = row.against or 0.0
+        yield replace(number, beside=replace(beside, number=known + 3.0 * margin))
 
 
 def _is_infinite(experiment: Experiment, quantity: PaperQuantity, outcomes: Outcomes) -> bool:
