@@ -25,6 +25,7 @@ SAMPLE = [
     *(("upward-max-min", f"figure-{i}") for i in range(1, 11)),
     ("upward-max-min", "tunnels"),
     ("slbn", "algorithm"),
+    *(("wvegas", f"figure-{i}") for i in range(3, 6)),
     ("nmcc", "section-4"),
     *(("lgcc", f"figure-{i}") for i in (4, 8, 9, 10)),
     ("lgcc", "section-3"),
