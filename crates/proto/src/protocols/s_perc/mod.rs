@@ -1,4 +1,4 @@
-//! s-PERC: max-min fair rates by messages between links and sessions, with four numbers at a link [jose2019].
+//! s-PERC: max-min fair rates by messages between links and sessions, with sums alone at a link [jose2019].
 //!
 //! A packet circulates on its path. For each link it carries what the link gave its session last: a slot with the
 //! allocation, the offer, and whether other links limit the session (`elsewhere`) or the link itself does (`here`). On
@@ -16,7 +16,7 @@
 //! so a round must be at least as long as the longest round trip of control packets. In shorter ones links forget
 //! allocations that are still in use, while outdated ones count for up to two rounds.
 //!
-//! By default a round adapts its length to the longest round trip of control packets: see `rounds.rs`.
+//! By default a round adapts its length to the longest round trip of control packets (`rounds.rs`).
 //!
 //! Control packets have a part of each link. A link divides it equally among its sessions, and a source sends its next
 //! packet no earlier than the slowest link of its path permits:
@@ -40,7 +40,8 @@
 //!   a link hears every session in it.
 //! - In the code rates within 100 kbit/s of each other count as equal. Here all different rates are different.
 //! - A source that stops while its packet waits for its pause ends at once. In the code it sends that packet first.
-//! - The code rebuilds its sums against losses. Here hops repair losses.
+//! - A variant in the authors' numerical simulations rebuilds sums against losses; the ns-2 code loses no control packet.
+//!   Here hops repair losses.
 //!
 //! Rates are whole numbers of bit/s, and so are sums of them, so that sums return to exactly zero.
 
