@@ -28,7 +28,7 @@ from anabranch.runs.scenario import read_plan
 EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
 PAPER = "upward-max-min"
 SLBN = [f"experiment-{number}" for number in ("1a", "1b", "2a", "2b")]
-SLBN_ITEMS = ["algorithm", "draws", *SLBN]
+SLBN_ITEMS = ["algorithm", "draws", *SLBN, "rivals"]
 QUICK = ["table-7", "table-8", "table-9", "table-10", *(f"figure-{i}" for i in range(1, 11))]
 """The items that are run here; figures 11 to 15 and the items beyond the paper take minutes."""
 

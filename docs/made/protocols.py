@@ -166,6 +166,8 @@ def takes(rule: dict, types: dict) -> str:
     own = rule.get("$ref", "").rpartition("/")[2]
     if own in {"Time", "Rate", "Size"}:
         return own.lower()
+    if own and "examples" in types[own]:
+        return "text such as " + " or ".join(f'`"{example}"`' for example in types[own]["examples"])
     if own:
         return ", ".join(f'`"{choice["const"]}"`' for choice in types[own]["oneOf"])
     if rule["type"] == "boolean":

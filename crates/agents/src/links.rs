@@ -59,7 +59,8 @@ pub(crate) fn show(
     orders: &mut LinkOrders,
 ) -> Fields {
     let (position, is_returning) = parcel;
-    let view = LinkView { now, capacity, queue: &Unseen };
+    // The protocols that agents carry do not ask for the size of packets.
+    let view = LinkView { now, capacity, control_packet: Bytes(0), queue: &Unseen };
     // The links of these protocols do not distinguish sessions.
     let visitor = Visitor { subflow: 0, position };
     let mut header = fields.header();

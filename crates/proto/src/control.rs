@@ -38,6 +38,8 @@ pub struct LinkView<'a> {
     pub now: Time,
     /// Capacity of the link that the protocol may hand out now; finite.
     pub capacity: Rate,
+    /// Bytes that a control packet takes of the link; none at a link that stands for a demand.
+    pub control_packet: Bytes,
     /// Data queue of the link.
     pub queue: &'a dyn QueueView,
 }

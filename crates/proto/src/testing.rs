@@ -20,9 +20,14 @@ impl QueueView for Fixed {
     }
 }
 
-/// A link of a capacity in bit/s with nothing in its queue, at time 0.
+/// A link of a capacity in bit/s with nothing in its queue, at time 0; control packets have 64 bytes.
 pub fn view(capacity: f64) -> LinkView<'static> {
-    LinkView { now: Time(0), capacity: Rate(capacity), queue: &Fixed { arrived: 0, backlog: 0 } }
+    LinkView {
+        now: Time(0),
+        capacity: Rate(capacity),
+        control_packet: Bytes(64),
+        queue: &Fixed { arrived: 0, backlog: 0 },
+    }
 }
 
 /// A subflow at a link.

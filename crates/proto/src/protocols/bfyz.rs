@@ -27,7 +27,7 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_core::Rate;
+use anabranch_core::{Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -107,7 +107,7 @@ impl CycleProbe for Probe {
         Rate(self.level as f64)
     }
 
-    fn next(&self, cycle: u32, is_last: bool) -> Self {
+    fn next(&self, cycle: u32, is_last: bool, _: Span) -> Self {
         Self { is_last, cycle, rate: self.level, setter: self.lowest, level: UNLIMITED, lowest: NONE }
     }
 }

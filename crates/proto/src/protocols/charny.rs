@@ -26,7 +26,7 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_core::Rate;
+use anabranch_core::{Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -99,7 +99,7 @@ impl CycleProbe for Probe {
         Rate(self.rate)
     }
 
-    fn next(&self, cycle: u32, is_last: bool) -> Self {
+    fn next(&self, cycle: u32, is_last: bool, _: Span) -> Self {
         Self { is_last, cycle, rate: if self.is_held { self.rate } else { UNLIMITED }, is_held: false }
     }
 }

@@ -221,7 +221,7 @@ protocols! {
         "additive increase and multiplicative decrease of one window [rfc5681]";
     /// s-PERC: links and sessions exchange offers and limits, and packets carry what links allocated [jose2019].
     SPerc(s_perc, Probe): "s-perc", "s-PERC", MaxMinRates,
-        "max-min fair rates by messages; links keep four numbers each [jose2019]";
+        "max-min fair rates by messages; links keep sums, and nothing of a session [jose2019]";
     /// SLBN: links count sessions and sum rates, sources look for the largest share [mozo2012].
     Slbn(slbn, Probe): "slbn", "SLBN", MaxMinRates,
         "max-min fair rates; links keep three numbers each [mozo2012]";

@@ -18,7 +18,7 @@
 
 use std::collections::BTreeMap;
 
-use anabranch_core::Rate;
+use anabranch_core::{Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -102,7 +102,7 @@ impl CycleProbe for Probe {
         Rate(self.offers.iter().copied().fold(UNLIMITED, i64::min) as f64)
     }
 
-    fn next(&self, cycle: u32, is_last: bool) -> Self {
+    fn next(&self, cycle: u32, is_last: bool, _: Span) -> Self {
         let offers = if is_last { Vec::new() } else { self.offers.clone() };
         Self { is_last, cycle, offers }
     }

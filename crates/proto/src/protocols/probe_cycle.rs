@@ -1,11 +1,9 @@
 //! A source with one probe in flight at a time: each reply grants a rate and becomes the next probe.
 //!
-//! Replies to earlier probes are ignored. When the connection leaves, the next probe is the last, and it does not come
-//! back.
+//! Replies to earlier probes are ignored. A reply may demand a pause, for which the source holds the next probe. When the
+//! connection leaves, the next probe is the last, and it does not come back; a probe that is held becomes the last at once.
 
-use std::marker::PhantomData;
-
-use anabranch_core::{Rate, Time};
+use anabranch_core::{Rate, Span, Time};
 
 use crate::control::{Orders, SourceControl};
 use crate::packet::Header;
@@ -27,8 +25,14 @@ pub(super) trait CycleProbe: Sized {
     /// Rate that links have granted, in a reply.
     fn granted(&self) -> Rate;
 
-    /// The probe of cycle `cycle` that follows this reply.
-    fn next(&self, cycle: u32, is_last: bool) -> Self;
+    /// The least time between the probe that became this reply and the next.
+    fn pause(&self) -> Span {
+        Span(0)
+    }
+
+    /// The probe of cycle `cycle` that follows this reply. The reply came `round_trip` after the reply before, or after
+    /// the connection began.
+    fn next(&self, cycle: u32, is_last: bool, round_trip: Span) -> Self;
 }
 
 /// The source of a protocol whose probes circulate.
@@ -37,35 +41,69 @@ pub(super) struct CycleSource<P> {
     /// Cycle of the reply that is due.
     cycle: u32,
     is_leaving: bool,
-    probe: PhantomData<fn() -> P>,
+    /// Time of the last reply, or of the beginning.
+    replied: Time,
+    /// Time of the last probe.
+    sent: Time,
+    /// The next probe, and the time at which it may go, while its pause lasts.
+    held: Option<(Time, P)>,
 }
 
-impl<P> CycleSource<P> {
+impl<P: CycleProbe> CycleSource<P> {
     /// Creates a source that has sent nothing.
     pub fn new() -> Self {
-        Self { cycle: 0, is_leaving: false, probe: PhantomData }
+        Self { cycle: 0, is_leaving: false, replied: Time(0), sent: Time(0), held: None }
+    }
+
+    /// Sends the last probe.
+    fn end(last: P, orders: &mut Orders) {
+        orders.tell(0, last.header());
+        orders.has_left = true;
+    }
+
+    /// Sends a probe.
+    fn send(&mut self, now: Time, probe: P, orders: &mut Orders) {
+        self.sent = now;
+        orders.probe(0, probe.header());
     }
 }
 
-impl<P: CycleProbe> SourceControl for CycleSource<P> {
-    fn join(&mut self, _: Time, orders: &mut Orders) {
-        orders.probe(0, P::first().header());
+impl<P: CycleProbe + Send> SourceControl for CycleSource<P> {
+    fn join(&mut self, now: Time, orders: &mut Orders) {
+        self.replied = now;
+        self.send(now, P::first(), orders);
     }
 
-    fn on_reply(&mut self, _: Time, _: usize, header: &Header, orders: &mut Orders) {
-        let Some(reply) = P::of(header).filter(|reply| reply.cycle() == self.cycle) else { return };
+    fn on_reply(&mut self, now: Time, _: usize, header: &Header, orders: &mut Orders) {
+        let reply = P::of(header).filter(|reply| reply.cycle() == self.cycle && self.held.is_none());
+        let Some(reply) = reply else { return };
         self.cycle = self.cycle.wrapping_add(1);
-        let next = reply.next(self.cycle, self.is_leaving).header();
+        let round_trip = Span(now.0.saturating_sub(self.replied.0));
+        self.replied = now;
+        let next = reply.next(self.cycle, self.is_leaving, round_trip);
         if self.is_leaving {
-            orders.tell(0, next);
-            orders.has_left = true;
+            return Self::end(next, orders);
+        }
+        orders.grant(0, reply.granted());
+        let due = Time(self.sent.0.saturating_add(reply.pause().0));
+        if due > now {
+            self.held = Some((due, next));
+            orders.wake(due);
         } else {
-            orders.grant(0, reply.granted());
-            orders.probe(0, next);
+            self.send(now, next, orders);
         }
     }
 
-    fn leave(&mut self, _: Time, _: &mut Orders) {
+    fn on_timer(&mut self, now: Time, orders: &mut Orders) {
+        if let Some((_, probe)) = self.held.take_if(|(due, _)| *due <= now) {
+            self.send(now, probe, orders);
+        }
+    }
+
+    fn leave(&mut self, _: Time, orders: &mut Orders) {
         self.is_leaving = true;
+        if let Some((_, probe)) = self.held.take() {
+            Self::end(probe.next(self.cycle, true, Span(0)), orders);
+        }
     }
 }

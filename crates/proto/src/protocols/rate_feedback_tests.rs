@@ -1,7 +1,7 @@
 //! Tests of RCP and its relatives: estimates of round trips, loads, headers and probes.
 
 use super::*;
-use crate::testing::{Fixed, alone, visitor};
+use crate::testing::{Fixed, alone, view, visitor};
 use anabranch_core::units::MILLISECOND;
 
 /// Offers what is left, every 10 ms.
@@ -55,7 +55,7 @@ fn time(ms: u64) -> Time {
 
 /// A link of 10 Mbit/s at a time in ms.
 fn at(ms: u64, queue: &Fixed) -> LinkView<'_> {
-    LinkView { now: time(ms), capacity: Rate(10e6), queue }
+    LinkView { now: time(ms), queue, ..view(10e6) }
 }
 
 /// Shows a link a data packet of 1,000 bytes that arrives, and leaves at once; gives the rate stamped on it.

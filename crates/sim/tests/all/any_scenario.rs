@@ -92,6 +92,7 @@ fn protocol() -> impl Strategy<Value = String> {
         "{ d-slen = { variant = \"paper\" } }",
         "{ d-slen = { floor = 0, tie = 0 } }",
         "{ s-perc = { round = \"1 us\", variant = \"basic\" } }",
+        "{ s-perc = { both_ways = true, control = 0.0001 } }",
         "{ slbn = { variant = \"paper\" } }",
         "{ rcp = { alpha = 10, beta = 10, interval = \"1 us\", round_trip = \"1 us\", spacing = \"1 us\", start = 1 } }",
         "{ piqi-rcp-like = { gain = 10, proportional = 10, interval = \"1 ms\", utilisation = 1e-300 } }",

@@ -24,6 +24,7 @@ mod random_networks;
 mod rcp;
 mod relays;
 mod rest;
+mod s_perc;
 mod shared_links;
 mod strays;
 mod threads;

@@ -3,11 +3,12 @@
 
 use crate::common::random::{Pattern, percentiles, random_plan};
 use crate::common::{MEGA, MILLISECOND, assert_close, network, plan, run, timed};
+use anabranch_core::quantity::SpanText;
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{Connection, ConnectionId, Demands, Rate, Span, Time};
 use anabranch_plan::{DemandChange, Plan, Record};
 use anabranch_proto::Protocol;
-use anabranch_proto::protocols::slbn;
+use anabranch_proto::protocols::{s_perc, slbn};
 use anabranch_sim::Outcome;
 use rand::RngExt;
 
@@ -206,6 +207,16 @@ fn random_networks_are_shared_exactly() {
 #[test]
 fn demands_are_met_exactly_and_changes_of_them_followed() {
     check(true, 60);
+}
+
+#[test]
+fn s_perc_is_exact_whatever_its_rounds_and_the_way_on_which_links_decide() {
+    let rounds = [s_perc::Round::Adaptive, s_perc::Round::Fixed(SpanText(Span::ms(100)))];
+    for (round, both_ways) in rounds.into_iter().flat_map(|round| [(round, false), (round, true)]) {
+        let own = s_perc::Parameters { round, both_ways, ..Default::default() };
+        let Fate { errors, .. } = fate(&Protocol::SPerc(own), 5, Pattern::Churn, true);
+        assert!(errors.iter().all(|&error| error <= 1e-6), "{round:?}, {both_ways}: {errors:?}");
+    }
 }
 
 /// Session i of n crosses links i - 1 and i; link i carries 2 i + 1 Mbit/s. Link 0 leaves 1 to the first session, link 1

@@ -5,6 +5,7 @@ At each sample the errors of all connections with a granted rate, or of all bott
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -16,6 +17,9 @@ from anabranch.reproduce.outcomes.groups import SIMULATED
 if TYPE_CHECKING:
     from anabranch.reproduce.measures.registry import Window
     from anabranch.reproduce.outcomes.kinds import Simulated
+
+ACCURATE = 0.01
+"""The mean magnitude of errors up to which rates are accurate."""
 
 BEARERS = {"sources": "connection", "bottlenecks": "link"}
 """The words for what has errors, and the words for it in tables."""
@@ -84,9 +88,26 @@ def band(run: Simulated, of: str, window_s: Window) -> float:
     return _over_samples(run, of, window_s, (pl.col("p90") - pl.col("p10")).mean())
 
 
+@measure("accurate-after", of=BEARER, unit="s", runs=SIMULATED, windowed=True)
+def accurate_after(run: Simulated, of: str, window_s: Window) -> float:
+    """Give the time from the beginning of the window after which the mean magnitude of errors stays at most 1 %.
+
+    It is that of the first sample from which on all samples of the window are so, and "never" if the last is not.
+    """
+    samples = _samples(run, of, window_s)
+    far = samples.filter(pl.col("magnitude") > ACCURATE)["time_s"]
+    later = samples if not len(far) else samples.filter(pl.col("time_s") > far[-1])
+    return float(later["time_s"][0]) - window_s[0] if len(later) else math.inf
+
+
 def _over_samples(run: Simulated, of: str, window_s: Window, expression: pl.Expr) -> float:
     """Give a number of the table of errors at samples."""
+    return float(_samples(run, of, window_s).select(expression).item())
+
+
+def _samples(run: Simulated, of: str, window_s: Window) -> pl.DataFrame:
+    """Give the rows of the table of errors in the window."""
     frame = run.simulation.result.errors(of=of).filter(pl.col("time_s").is_between(*window_s))
     if not len(frame):
         raise ScenarioError("there are no errors at samples in the window; make it longer")
-    return float(frame.select(expression).item())
+    return frame

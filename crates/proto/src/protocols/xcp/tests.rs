@@ -8,7 +8,7 @@ use crate::testing::{Fixed, alone, visitor};
 
 /// A link of 8 Mbit/s, a million bytes per second.
 fn view(now_ms: u64, queue: &Fixed) -> LinkView<'_> {
-    LinkView { now: Time(now_ms * MILLISECOND), capacity: Rate(8e6), queue }
+    LinkView { now: Time(now_ms * MILLISECOND), queue, ..crate::testing::view(8e6) }
 }
 
 /// A packet of 1,000 bytes of a connection with a window of 10 and a round trip of 50 ms: 200,000 byte/s.

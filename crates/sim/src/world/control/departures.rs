@@ -67,10 +67,10 @@ impl World<'_> {
     fn show_departure(&mut self, link: u32, index: u32) {
         let now = self.clock.now();
         let own = &mut self.control_links;
-        let packet = &mut own.packets[index];
         let Some(capacity) = own.of_links[link as usize].capacity(&self.links, link, now) else { return };
         let queue = &LinkQueue { links: &self.links, link: link as usize, now };
-        let view = LinkView { now: Time(now), capacity, queue };
+        let view = LinkView { now: Time(now), capacity, control_packet: own.bytes(link), queue };
+        let packet = &mut own.packets[index];
         let (visitor, protocol) = (packet.visitor(), packet.protocol);
         own.controls[protocol as usize].of(link as usize).on_departure(&view, visitor, &mut packet.header);
     }

@@ -55,6 +55,10 @@ pub(crate) struct ControlLinks {
     replies: VecDeque<ControlPacket>,
     /// Control packets, and data packets with headers, that entered a link of the network.
     entered: u64,
+    /// Size of control packets.
+    size: Bytes,
+    /// The number of links of the network; links of greater numbers stand for demands.
+    real: u32,
     /// The part of each link's capacity that each protocol may hand out, at index link * protocols + protocol; empty if
     /// every protocol may hand out all.
     parts: Vec<f64>,
@@ -100,6 +104,8 @@ impl ControlLinks {
             orders: LinkOrders::default(),
             replies: VecDeque::new(),
             entered: 0,
+            size: plan.run.control_packet,
+            real: routes.used.len() as u32,
             parts: parts(plan, routes),
             counts: vec![ControlCount::default(); plan.paths.len()],
         }
@@ -142,6 +148,12 @@ impl ControlLinks {
     /// Control packets, and data packets with headers, that entered a link of the network.
     pub fn hops(&self) -> u64 {
         self.entered
+    }
+
+    /// Bytes that a control packet takes of a link.
+    #[inline]
+    fn bytes(&self, link: u32) -> Bytes {
+        if link < self.real { self.size } else { Bytes(0) }
     }
 
     /// The part of a link's capacity that a protocol may hand out.
@@ -350,8 +362,9 @@ impl World<'_> {
         if !own.parts.is_empty() {
             capacity.0 *= own.parts[link as usize * own.controls.len() + usize::from(packet.protocol)];
         }
+        let control_packet = if link < own.real { own.size } else { Bytes(0) };
         let queue = &LinkQueue { links: &self.links, link: link as usize, now };
-        let view = LinkView { now: Time(now), capacity, queue };
+        let view = LinkView { now: Time(now), capacity, control_packet, queue };
         let (visitor, protocol) = (packet.visitor(), packet.protocol);
         let control = own.controls[protocol as usize].of(link as usize);
         if packet.is_returning {
@@ -397,7 +410,7 @@ impl World<'_> {
         };
         let capacity = Rate(capacity.0 * own.part(link, protocol));
         let queue = &LinkQueue { links: &self.links, link: link as usize, now };
-        let view = LinkView { now: Time(now), capacity, queue };
+        let view = LinkView { now: Time(now), capacity, control_packet: own.bytes(link), queue };
         ask(own.controls[protocol as usize].of(link as usize), &view, &mut own.orders);
         self.obey_link(link, protocol);
     }

@@ -1,8 +1,8 @@
-//! s-PERC: max-min fair rates by messages between links and sessions, with four numbers at a link [jose2019].
+//! s-PERC: max-min fair rates by messages between links and sessions, with sums alone at a link [jose2019].
 //!
 //! A packet circulates on its path. For each link it carries what the link gave its session last: a slot with the
 //! allocation, the offer, and whether other links limit the session (`elsewhere`) or the link itself does (`here`). On
-//! the way down and on the way back a link counts its visitor as here, and decides anew:
+//! the way down a link counts its visitor as here, and decides anew:
 //!
 //! ```text
 //! offer      = (capacity - sum of allocations elsewhere) / here
@@ -16,26 +16,46 @@
 //! so a round must be at least as long as the longest round trip of control packets. In shorter ones links forget
 //! allocations that are still in use, while outdated ones count for up to two rounds.
 //!
-//! Links keep no time: a round ends when the first packet of a later one arrives.
+//! By default a round adapts its length to the longest round trip of control packets (`rounds.rs`).
+//!
+//! Control packets have a part of each link. A link divides it equally among its sessions, and a source sends its next
+//! packet no earlier than the slowest link of its path permits:
+//!
+//! ```text
+//! pause = 2 sessions size / (control capacity)        2: the other half is for replies to sessions of the other direction
+//! ```
+//!
+//! The authors run s-PERC in wide-area networks with `headroom = 0.06`: 4 % of the capacity for control packets and 2 %
+//! that stay free. Here the default hands out all of a link, since control packets have separate queues by default.
+//! In data centres the authors let links decide on the way back, too (`both_ways`), and rounds begin with 20 us.
 //!
 //! differs: the authors' ns-2 code is compared as it runs in wide-area networks.
-//! - The code divides 94 % of the capacity: 4 % are for control packets, and 2 % stay free. Here all of it is divided.
-//! - In the code a round begins with 100 ms. It doubles if it is shorter than the longest round trip of control packets
-//!   of the last 500 to 1000 ms, measured or expected, and halves if it is more than twice as long. Here its length is
-//!   given.
-//! - In the code links divide their part for control packets equally among sessions, and a source sends control packets
-//!   no faster than that. Here `run.control_share` holds them back.
-//! - In the code links count a session on the way down only. Here they do so on the way back, too, as the code does in
-//!   data centres.
-//! - The code rebuilds its sums against losses. Here hops repair losses.
+//! - In the code a link knows the sessions of both directions, and divides its part for control packets among all of them.
+//!   Here it knows those of its own direction, and divides half of the part among them.
+//! - In the code a control packet that waits goes at the next multiple of its pause. Here it goes as soon as its pause is
+//!   over. A source sends at least one packet in a second here; the code has no such limit.
+//! - In the code all links of a node have one length of rounds, and it doubles once for each packet that reports a longer
+//!   round trip than all before it. Here each link has a length for itself, which doubles until it is long enough.
+//! - In the code a window in which round trips count has 500 ms. Here it is as long as a round if that is longer, so that
+//!   a link hears every session in it.
+//! - In the code rates within 100 kbit/s of each other count as equal. Here all different rates are different.
+//! - A source that stops while its packet waits for its pause ends at once. In the code it sends that packet first.
+//! - A variant in the authors' numerical simulations rebuilds sums against losses; the ns-2 code loses no control packet.
+//!   Here hops repair losses.
 //!
 //! Rates are whole numbers of bit/s, and so are sums of them, so that sums return to exactly zero.
 
-use anabranch_core::quantity::SpanText;
-use anabranch_core::units::MICROSECOND;
+mod rounds;
+#[cfg(test)]
+mod tests;
+
+use anabranch_core::units::BIT_PICOSECONDS;
 use anabranch_core::{Rate, Span, Time};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Deserializer, Serialize};
+
+pub use rounds::Round;
+use rounds::Rounds;
 
 use crate::control::{
     ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Position, SourceControl, Visitor,
@@ -44,27 +64,35 @@ use crate::packet::Header;
 use crate::protocols::capabilities::Capabilities;
 use crate::protocols::headroom::Headroom;
 use crate::protocols::probe_cycle::{CycleProbe, CycleSource};
+use crate::protocols::range;
 use crate::protocols::whole_rates::{UNLIMITED, whole};
 
 /// What the protocol can serve.
-pub const CAPABILITIES: Capabilities = Capabilities::SINGLE_PATH;
+pub const CAPABILITIES: Capabilities = Capabilities { turn, ..Capabilities::SINGLE_PATH };
 
-/// The shortest and the longest round, in picoseconds: 1 us to 1000 s.
-const ROUNDS: std::ops::RangeInclusive<u64> = MICROSECOND..=1_000_000_000 * MICROSECOND;
+/// The longest pause between control packets of a source.
+const MOST_PAUSE: Span = Span::s(1);
 
 /// Parameters of s-PERC.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SPercParameters")]
 #[serde(deny_unknown_fields, default)]
 pub struct Parameters {
-    /// Length of a round, for which links remember the greatest allocation: at least the longest round trip of control
-    /// packets, 1 us to 1000 s. The default is that of the authors for wide-area networks; longer rounds delay
-    /// convergence.
-    #[serde(deserialize_with = "round")]
-    pub round: SpanText,
+    /// Length of a round, for which links remember the greatest allocation: "adaptive", or a time of 1 us to 1000 s. It
+    /// must be at least the longest round trip of control packets; longer rounds delay convergence. Adaptive rounds begin
+    /// with 100 ms, as those of the authors in wide-area networks, and follow the longest round trip.
+    pub round: Round,
     /// Treatment of an offer that is too low: "ignore-bit" or "basic".
     pub variant: Variant,
-    /// Part of each link's capacity that is not handed out, 0 to 0.5: room for control packets in band.
+    /// Part of each link's capacity that control packets of its sessions may use together, 0.0001 to 1; links divide it
+    /// equally.
+    #[serde(deserialize_with = "control")]
+    #[schemars(range(min = 0.0001, max = 1))]
+    pub control: f64,
+    /// Whether links also decide on the way back, as the authors have it in data centres.
+    pub both_ways: bool,
+    /// Part of each link's capacity that is not handed out, 0 to 0.5: room for control packets in band. The authors leave
+    /// 0.06.
     #[serde(skip_serializing_if = "Headroom::is_none")]
     pub headroom: Headroom,
 }
@@ -84,17 +112,17 @@ pub enum Variant {
 impl Default for Parameters {
     fn default() -> Self {
         Self {
-            round: SpanText(Span(100_000 * MICROSECOND)),
+            round: Round::Adaptive,
             variant: Variant::IgnoreBit,
+            control: 0.04,
+            both_ways: false,
             headroom: Headroom::default(),
         }
     }
 }
 
-fn round<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SpanText, D::Error> {
-    let value = SpanText::deserialize(deserializer)?;
-    let good = ROUNDS.contains(&value.0.0);
-    if good { Ok(value) } else { Err(de::Error::custom(format!("it is {}; it must be 1 us to 1000 s", value.0))) }
+fn control<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    range::number(0.0001..=1.0, deserializer)
 }
 
 /// The fields of a packet.
@@ -104,6 +132,10 @@ pub struct Probe {
     pub is_last: bool,
     /// Cycle in which the packet was sent, by which a second copy of a reply is recognised.
     pub cycle: u32,
+    /// Round trip of the session's control packets, with their pauses; 0 in the first packet.
+    pub round_trip: Span,
+    /// The least time between control packets that links demand (the request rate, as a time).
+    pub pause: Span,
     /// Slot of each link of the path; links after the last that limits anything are omitted.
     pub slots: Vec<Slot>,
 }
@@ -172,7 +204,7 @@ impl CycleProbe for Probe {
     }
 
     fn first() -> Self {
-        Self { is_last: false, cycle: 0, slots: Vec::new() }
+        Self { is_last: false, cycle: 0, round_trip: Span(0), pause: Span(0), slots: Vec::new() }
     }
 
     fn cycle(&self) -> u32 {
@@ -183,9 +215,21 @@ impl CycleProbe for Probe {
         Rate(self.slots.iter().map(|slot| slot.allocation).fold(UNLIMITED, i64::min) as f64)
     }
 
-    fn next(&self, cycle: u32, is_last: bool) -> Self {
-        Self { is_last, cycle, slots: self.slots.clone() }
+    fn pause(&self) -> Span {
+        self.pause
     }
+
+    fn next(&self, cycle: u32, is_last: bool, round_trip: Span) -> Self {
+        Self { is_last, cycle, round_trip, pause: Span(0), slots: self.slots.clone() }
+    }
+}
+
+/// Sends a packet back. Links say on the way back what they demand by then.
+fn turn(header: &mut Header) -> bool {
+    if let Header::SPerc(probe) = header {
+        probe.pause = Span(0);
+    }
+    true
 }
 
 /// State of a link.
@@ -195,40 +239,69 @@ struct Link {
     rate_elsewhere: i64,
     /// Number of sessions that the link limits (`NumB`).
     here: i64,
+    /// Number of all sessions.
+    sessions: i64,
     /// Greatest allocation elsewhere of this round and the last (`MaxE`), and of this round alone (`MaxE'`).
     greatest: i64,
     greatest_now: i64,
-    /// Number of the round.
-    round: u64,
-    length: Span,
+    rounds: Rounds,
     variant: Variant,
+    both_ways: bool,
+    /// Part for control packets in one direction, relative to the capacity that is handed out.
+    control: f64,
 }
 
 impl Link {
     fn new(parameters: &Parameters) -> Self {
-        let Parameters { round: SpanText(length), variant, .. } = *parameters;
-        Self { rate_elsewhere: 0, here: 0, greatest: 0, greatest_now: 0, round: 0, length, variant }
+        let Parameters { round, variant, control, both_ways, headroom: Headroom(headroom) } = *parameters;
+        Self {
+            rate_elsewhere: 0,
+            here: 0,
+            sessions: 0,
+            greatest: 0,
+            greatest_now: 0,
+            rounds: Rounds::new(round),
+            variant,
+            both_ways,
+            control: control / 2.0 / (1.0 - headroom),
+        }
     }
 
     /// Forgets the allocations of past rounds.
     fn keep_time(&mut self, now: Time) {
-        let round = now.0 / self.length.0.max(1);
-        if round == self.round {
-            return;
+        let ended = self.rounds.ended(now);
+        if ended > 0 {
+            self.greatest = if ended == 1 { self.greatest_now } else { 0 };
+            self.greatest_now = 0;
         }
-        self.greatest = if round == self.round + 1 { self.greatest_now } else { 0 };
-        self.greatest_now = 0;
-        self.round = round;
+    }
+
+    /// The time between control packets of a session at which all sessions together use the link's part for them.
+    fn pause(&self, link: &LinkView) -> Span {
+        let bits = link.control_packet.0 as f64 * BIT_PICOSECONDS * self.sessions.max(1) as f64;
+        if bits == 0.0 {
+            return Span(0);
+        }
+        // A link without capacity demands the longest pause.
+        Span((bits / (self.control * link.capacity.0)).min(MOST_PAUSE.0 as f64) as u64)
+    }
+
+    /// Tells a packet the pause, and adapts the round to the packet's round trip and to what the pause makes of it.
+    fn pace(&mut self, link: &LinkView, probe: &mut Probe) {
+        let pause = self.pause(link);
+        probe.pause = probe.pause.max(pause);
+        self.rounds.adapt(link.now, probe.round_trip.max(pause));
     }
 
     /// Subtracts a session from the sums of the link.
     fn forget(&mut self, slot: &Slot) {
         match slot.held {
-            Held::Never => {}
+            Held::Never => return,
             // The sum wraps around rather than overflows, so that a subtraction restores it.
             Held::Elsewhere => self.rate_elsewhere = self.rate_elsewhere.wrapping_sub(slot.allocation),
             Held::Here => self.here -= 1,
         }
+        self.sessions -= 1;
     }
 
     /// Allocation and offer to a session that other links hold to `limit`; the session is not counted.
@@ -243,6 +316,7 @@ impl Link {
         } else {
             self.here += 1;
         }
+        self.sessions += 1;
         match self.variant {
             Variant::IgnoreBit => Slot { held, allocation, offer, is_ignored: greatest > offer },
             Variant::Basic => Slot { held, allocation, offer: offer.max(greatest), is_ignored: false },
@@ -262,102 +336,21 @@ impl LinkControl for Link {
     fn on_arrival(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, _: &mut LinkOrders) {
         let Header::SPerc(probe) = header else { return };
         if probe.is_last {
-            self.forget(probe.slot(visitor.position));
-        } else {
-            self.exchange(link, visitor, probe);
+            return self.forget(probe.slot(visitor.position));
         }
+        self.exchange(link, visitor, probe);
+        self.pace(link, probe);
     }
 
     fn on_return(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, _: &mut LinkOrders) {
         let Header::SPerc(probe) = header else { return };
-        self.exchange(link, visitor, probe);
+        if self.both_ways {
+            self.exchange(link, visitor, probe);
+        }
+        self.pace(link, probe);
     }
 
     fn is_clear(&self) -> bool {
-        (self.rate_elsewhere, self.here) == (0, 0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde::de::IntoDeserializer;
-
-    use super::*;
-    use crate::control::Orders;
-    use crate::testing::{alone, view, visitor};
-    use anabranch_core::units::MILLISECOND;
-
-    fn link(variant: Variant) -> Link {
-        Link::new(&Parameters { variant, ..Parameters::default() })
-    }
-
-    /// A packet of a session that a link at position 0 offers `limit`.
-    fn probe(limit: i64) -> Probe {
-        Probe { is_last: false, cycle: 0, slots: vec![Slot { offer: limit, ..UNSEEN }] }
-    }
-
-    /// Shows a packet to a link of 10 Mbit/s at position 1; gives the slot of that link.
-    fn show(link: &mut Link, at: u64, probe: &mut Probe) -> Slot {
-        let mut header = Header::SPerc(probe.clone());
-        let view = LinkView { now: Time(at), ..view(10e6) };
-        link.on_arrival(&view, visitor(0, 1), &mut header, &mut LinkOrders::default());
-        let Header::SPerc(after) = header else { panic!("it is still of s-PERC") };
-        *probe = after;
-        probe.slots[1]
-    }
-
-    #[test]
-    fn who_is_held_elsewhere_leaves_the_rest_and_all_that_leave_leave_nothing() {
-        let mut link = link(Variant::IgnoreBit);
-        let mut all = [1_000_000, UNLIMITED, 3_000_000].map(probe);
-        let slots = all.each_mut().map(|probe| show(&mut link, 0, probe));
-        // 1 elsewhere; 10 - 1 here; then half of 9, of which the third can take 3.
-        assert_eq!(slots.map(|s| s.allocation), [1_000_000, 9_000_000, 3_000_000]);
-        assert_eq!(slots.map(|s| s.offer), [10_000_000, 9_000_000, 4_500_000]);
-        assert_eq!(slots.map(|s| s.held), [Held::Elsewhere, Held::Here, Held::Elsewhere]);
-        assert_eq!(show(&mut link, 0, &mut all[1]).allocation, 6_000_000);
-        for mut probe in all {
-            probe.is_last = true;
-            show(&mut link, 0, &mut probe);
-        }
-        assert!(link.is_clear());
-    }
-
-    #[test]
-    fn offers_below_what_another_has_elsewhere_are_ignored_or_raised_until_the_round_after_next() {
-        let offers = |variant| {
-            let mut link = link(variant);
-            let (mut first, mut second) = (probe(9_000_000), probe(UNLIMITED));
-            show(&mut link, 0, &mut first);
-            // 9 elsewhere leave 1 for the second, less than 9.
-            [0, 99, 199, 200].map(|ms| show(&mut link, ms * MILLISECOND, &mut second))
-        };
-        let ignored = offers(Variant::IgnoreBit).map(|slot| (slot.offer, slot.is_ignored));
-        assert_eq!(ignored, [true, true, true, false].map(|is_ignored| (1_000_000, is_ignored)));
-        let raised = offers(Variant::Basic).map(|slot| (slot.offer, slot.is_ignored));
-        assert_eq!(raised, [9_000_000, 9_000_000, 9_000_000, 1_000_000].map(|offer| (offer, false)));
-    }
-
-    #[test]
-    fn the_least_allocation_is_granted_once() {
-        let (mut source, orders) = (source(&Parameters::default(), &alone()), &mut Orders::default());
-        let slots = [5, 3, 4].map(|allocation| Slot { allocation, ..UNSEEN }).to_vec();
-        let reply = Header::SPerc(Probe { is_last: false, cycle: 0, slots });
-        for _ in 0..2 {
-            source.on_reply(Time(0), 0, &reply, orders);
-        }
-        assert_eq!((&orders.grants[..], orders.packets.len()), (&[(0, Rate(3.0))][..], 1));
-        source.leave(Time(0), orders);
-        let packet = orders.packets.remove(0).header;
-        source.on_reply(Time(0), 0, &packet, orders);
-        assert!(orders.has_left && !orders.packets[0].wants_reply && orders.grants.len() == 1);
-    }
-
-    #[test]
-    fn rounds_are_a_microsecond_to_a_thousand_seconds() {
-        let read = |text: &'static str| round(IntoDeserializer::<de::value::Error>::into_deserializer(text));
-        assert_eq!(read("1 us"), Ok(SpanText(Span(MICROSECOND))));
-        let said = "it is 2000 s; it must be 1 us to 1000 s";
-        assert_eq!(read("2000 s").map_err(|error| error.to_string()), Err(said.to_owned()));
+        (self.rate_elsewhere, self.here, self.sessions) == (0, 0, 0)
     }
 }
