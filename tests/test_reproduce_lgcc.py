@@ -49,6 +49,12 @@ def test_proportionally_fair_rates_fail_definition_1() -> None:
     assert found.numbers["gain"] > 0.1
 
 
+def test_aggregates_without_weights_are_not_max_min_fair() -> None:
+    found = follow_fluid("x", StatementPlan("equal-aggregation", 4, 1))
+    assert found.numbers["holding"] < 4.0
+    assert found.numbers["farthest"] > 0.1
+
+
 def test_random_starts_of_the_primal_dual_algorithm_come_to_rest() -> None:
     found = follow_fluid("x", StatementPlan("global-stability", 3, 1))
     assert found.numbers["holding"] == 3.0

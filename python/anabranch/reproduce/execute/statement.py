@@ -5,6 +5,7 @@ Each case gives one number, and the numbers of all cases are the series of the r
 ```text
 global-stability   distance from the equilibrium at the end, from a random start         theorem 8.1
 aggregation        distance from the max-min fair rates, in a random aggregation tree    theorem 8.3
+equal-aggregation  distance from these without the weights of the theorem                theorem 8.3
 per-flow-chains    distance from the proportionally fair rates, over random links        theorem 8.4
 row-of-links       distance of the long flow's rate from the product of the others       definition 1
 proportional-row   distance of the long flow's proportionally fair rate from that product    definition 1
@@ -99,6 +100,11 @@ def _aggregation(_number: int, random: Generator) -> Mapping[str, float]:
         control = fluid.Control(loops, fluid.Deflated(0.3), fluid.Price(0.3))
         far.append(_distance(fluid.equilibrium(control).rates[sources], best))
     return {"distance": far[0], "unweighted": far[1]}
+
+
+def _equal_aggregation(number: int, random: Generator) -> Mapping[str, float]:
+    """Compare sources of a random tree with equal weights, the rival of theorem 8.3, with max-min fair rates."""
+    return {"distance": _aggregation(number, random)["unweighted"]}
 
 
 def _per_flow_chains(_number: int, random: Generator) -> Mapping[str, float]:
@@ -197,6 +203,7 @@ def _distance(found: NDArray[np.float64], exact: NDArray[np.float64]) -> float:
 CASES: dict[StatementName, Case] = {
     "global-stability": _global_stability,
     "aggregation": _aggregation,
+    "equal-aggregation": _equal_aggregation,
     "per-flow-chains": _per_flow_chains,
     "row-of-links": _row_of_links,
     "proportional-row": _proportional_row,

@@ -38,8 +38,8 @@
 
     fluid = { model = "statement", ... }    a theorem or formula, tried on many cases as
                                             `anabranch.reproduce.execute.statement` says
-        of = "global-stability"             or aggregation, per-flow-chains, row-of-links, proportional-row,
-                                            weighted-marks, growth, utility
+        of = "global-stability"             or aggregation, equal-aggregation, per-flow-chains, row-of-links,
+                                            proportional-row, weighted-marks, growth, utility
         cases = 12                          the number of random cases, 10 if left out
         seed = 1
 """
@@ -57,6 +57,7 @@ Model = Literal["chain", "tree", "tree-sweep", "accel-brake", "statement"]
 StatementName = Literal[
     "global-stability",
     "aggregation",
+    "equal-aggregation",
     "per-flow-chains",
     "row-of-links",
     "proportional-row",
