@@ -27,6 +27,7 @@ SCENARIOS = Path(__file__).parent.parent / "experiments"
         ("aggregation", "unweighted"),
         ("per-flow-chains", "from-max-min"),
         ("row-of-links", "from-proportional"),
+        ("weighted-marks", "three"),
         ("utility", None),
         ("growth", None),
     ],
@@ -39,6 +40,19 @@ def test_a_statement_holds_in_all_cases_and_its_rival_does_not(of: str, farther:
     assert len(found.series["distance"]) == 4
     if farther:
         assert found.numbers[farther] > 0.1
+
+
+def test_proportionally_fair_rates_fail_definition_1() -> None:
+    # Over two links 1/3 and 2/3: the product is 4/9, and log 3 and log 1.5 let the short flows' loss gain.
+    found = follow_fluid("x", StatementPlan("proportional-row", 1, 1))
+    assert found.numbers["farthest"] == pytest.approx(0.25)
+    assert found.numbers["gain"] > 0.1
+
+
+def test_aggregates_without_weights_are_not_max_min_fair() -> None:
+    found = follow_fluid("x", StatementPlan("equal-aggregation", 4, 1))
+    assert found.numbers["holding"] < 4.0
+    assert found.numbers["farthest"] > 0.1
 
 
 def test_random_starts_of_the_primal_dual_algorithm_come_to_rest() -> None:

@@ -27,9 +27,11 @@ SAMPLE = [
     ("slbn", "algorithm"),
     *(("wvegas", f"figure-{i}") for i in range(3, 6)),
     ("nmcc", "section-4"),
-    *(("lgcc", f"figure-{i}") for i in (4, 8, 9, 10)),
+    *(("lgcc", f"figure-{i}") for i in (3, 4, 8, 9, 10, 18)),
     ("lgcc", "section-3"),
-    ("lgcc", "theorem-8-4"),
+    ("lgcc", "equations"),
+    ("lgcc", "definition-1"),
+    *(("lgcc", f"theorem-8-{i}") for i in (2, 3, 4)),
 ]
 
 

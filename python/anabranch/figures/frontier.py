@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from anabranch.figures.panels import draw_legend, draw_words
 from anabranch.figures.protocol_styles import looks_of
@@ -64,6 +65,8 @@ def draw_frontier(
                     parse_math=False,
                 )
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "235" else ""))
         axes.margins(x=0.15, y=0.08)
         axes.set_xlabel(xlabel, color=INK)
         axes.set_ylabel(ylabel, color=INK)

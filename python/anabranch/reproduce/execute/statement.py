@@ -5,8 +5,11 @@ Each case gives one number, and the numbers of all cases are the series of the r
 ```text
 global-stability   distance from the equilibrium at the end, from a random start         theorem 8.1
 aggregation        distance from the max-min fair rates, in a random aggregation tree    theorem 8.3
+equal-aggregation  distance from these without the weights of the theorem                theorem 8.3
 per-flow-chains    distance from the proportionally fair rates, over random links        theorem 8.4
 row-of-links       distance of the long flow's rate from the product of the others       definition 1
+proportional-row   distance of the long flow's proportionally fair rate from that product    definition 1
+weighted-marks     distance of two loops' shares from their weights, at one link         eq. 11
 growth             distance of the growth equation, followed, from its closed form       eq. 1-3
 utility            distance of the utility's slope from the rate's growth by itself      eq. 12-14
 ```
@@ -99,6 +102,11 @@ def _aggregation(_number: int, random: Generator) -> Mapping[str, float]:
     return {"distance": far[0], "unweighted": far[1]}
 
 
+def _equal_aggregation(number: int, random: Generator) -> Mapping[str, float]:
+    """Compare sources of a random tree with equal weights, the rival of theorem 8.3, with max-min fair rates."""
+    return {"distance": _aggregation(number, random)["unweighted"]}
+
+
 def _per_flow_chains(_number: int, random: Generator) -> Mapping[str, float]:
     """Compare the theorem's rule over random links in a row with proportionally fair rates, and with max-min ones."""
     links = int(random.integers(2, 5))
@@ -118,18 +126,38 @@ def _row_of_links(number: int, random: Generator) -> Mapping[str, float]:
     links = 2 + number % 4
     control = fluid.Control(fluid.row_of_links(links), fluid.Logistic(0.3), fluid.Price(0.3))
     end = fluid.integrate(control, control.start(random.uniform(0.05, 1.0, links + 1), 0.1), np.array([0.0, LONG]))
-    best = end.rates[-1]
-    long = random.uniform(0.0, 1.0, 1000)
+    return _in_a_row(end.rates[-1], random) | {"from-proportional": abs(end.rates[-1][0] * (links + 1) - 1.0)}
+
+
+def _proportional_row(number: int, random: Generator) -> Mapping[str, float]:
+    """Give the numbers of `_row_of_links` for the rates that are proportionally fair, the rival of definition 1."""
+    links = 2 + number % 4
+    return _in_a_row(np.append(1.0, np.full(links, float(links))) / (links + 1), random)
+
+
+def _in_a_row(rates: NDArray[np.float64], random: Generator) -> dict[str, float]:
+    """Compare the first rate with the product of the others, and try equation 24 on a thousand feasible rates."""
+    links = len(rates) - 1
     gains = []
-    for own in long:
+    for own in random.uniform(0.0, 1.0, 1000):
         others = random.uniform(0.0, 1.0, links) * (1.0 - own)
-        gains.append(fluid.logarithmic_gain(best, np.append(own, others)))
-    proportional = 1.0 / (links + 1)
-    return {
-        "distance": abs(best[0] / float(np.prod(best[1:])) - 1.0),
-        "gain": max(gains),
-        "from-proportional": abs(best[0] / proportional - 1.0),
-    }
+        gains.append(fluid.logarithmic_gain(rates, np.append(own, others)))
+    return {"distance": abs(float(rates[0] / np.prod(rates[1:])) - 1.0), "gain": max(gains)}
+
+
+def _weighted_marks(_number: int, random: Generator) -> Mapping[str, float]:
+    """Compare shares at rest under equation 11 with normalized weights: of two loops at a link, and of three."""
+    far = []
+    for loops in (2, 3):
+        # Not farther apart: of three loops the lightest would rest at nothing.
+        weight = random.uniform(1.0, 1.5, loops)
+        weight /= weight.sum()
+        control = fluid.Control(
+            fluid.one_link(loops, weight=weight), fluid.Logistic(0.3), fluid.Price(0.3), weighting="marks"
+        )
+        rates = fluid.equilibrium(control).rates
+        far += [_distance(rates, weight), _distance(rates, np.full(loops, 1.0 / loops))]
+    return {"distance": far[0], "from-equal": far[1], "three": far[2]}
 
 
 def _growth(_number: int, random: Generator) -> Mapping[str, float]:
@@ -175,8 +203,11 @@ def _distance(found: NDArray[np.float64], exact: NDArray[np.float64]) -> float:
 CASES: dict[StatementName, Case] = {
     "global-stability": _global_stability,
     "aggregation": _aggregation,
+    "equal-aggregation": _equal_aggregation,
     "per-flow-chains": _per_flow_chains,
     "row-of-links": _row_of_links,
+    "proportional-row": _proportional_row,
+    "weighted-marks": _weighted_marks,
     "growth": _growth,
     "utility": _utility,
 }

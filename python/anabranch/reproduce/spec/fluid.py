@@ -38,7 +38,8 @@
 
     fluid = { model = "statement", ... }    a theorem or formula, tried on many cases as
                                             `anabranch.reproduce.execute.statement` says
-        of = "global-stability"             or aggregation, per-flow-chains, row-of-links, growth, utility
+        of = "global-stability"             or aggregation, equal-aggregation, per-flow-chains, row-of-links,
+                                            proportional-row, weighted-marks, growth, utility
         cases = 12                          the number of random cases, 10 if left out
         seed = 1
 """
@@ -53,7 +54,17 @@ if TYPE_CHECKING:
 
 SenderName = Literal["logistic", "deflated", "jump", "log-utility", "log-jump"]
 Model = Literal["chain", "tree", "tree-sweep", "accel-brake", "statement"]
-StatementName = Literal["global-stability", "aggregation", "per-flow-chains", "row-of-links", "growth", "utility"]
+StatementName = Literal[
+    "global-stability",
+    "aggregation",
+    "equal-aggregation",
+    "per-flow-chains",
+    "row-of-links",
+    "proportional-row",
+    "weighted-marks",
+    "growth",
+    "utility",
+]
 
 
 @dataclass(frozen=True)
