@@ -89,9 +89,10 @@ def test_windows_stand_side_by_side() -> None:
 
 
 def test_an_item_is_written_as_people_write_it() -> None:
-    assert [item_name(item) for item in ("theorem-8-2", "figure-10", "d-slen")] == [
+    assert [item_name(item) for item in ("theorem-8-2", "figure-10", "table-1", "d-slen")] == [
         "Theorem 8.2",
         "Figure 10",
+        "Table 1",
         "d-SLEN",
     ]
 

@@ -60,11 +60,11 @@ path_rates = [5.0, 5.0]
 """
 
 
-def made(folder: Path, expected: str, **named: object) -> Rows:
+def made(folder: Path, expected: str, experiment: str = EXPERIMENT, **named: object) -> Rows:
     own = folder / "mine-table-1"
     own.mkdir(exist_ok=True)
     (own / "scenario.toml").write_text(SCENARIO)
-    (own / "experiment.toml").write_text(EXPERIMENT)
+    (own / "experiment.toml").write_text(experiment)
     (own / "expected.toml").write_text(expected)
     return reproduce("mine", experiments=folder, **named)
 
@@ -161,6 +161,18 @@ def test_a_claim_is_borne_out_under_a_reading_that_the_row_names(tmp_path: Path)
     assert summary(rows) == f"1 claim: {under}\n0 verdicts other than on record"
     (own,) = made(tmp_path, READINGS.replace('expect = "not borne out"\n', ""))
     assert own.is_changed, "a reading that turns is told, though another bears the claim out"
+
+
+def test_a_protocol_that_we_corrected_bears_no_claim_of_the_paper_out(tmp_path: Path) -> None:
+    corrected = EXPERIMENT.replace('method = "progressive-filling"', 'method = "progressive-filling"\ncorrected = true')
+    with pytest.raises(ScenarioError, match="it is `not borne out`, without a cause"):
+        made(tmp_path, READINGS, corrected)
+    why = '[[quantity]]\ncause = "paper"'
+    rows = made(tmp_path, READINGS.replace("[[quantity]]", why, 1), corrected)
+    (own,) = rows
+    assert (own.verdict, own.reading, own.is_changed) == ("not borne out", "equal shares", False)
+    because = "the paper's own defect: 1; with our correction 1 comes out"
+    assert summary(rows) == f"1 claim: 1 not borne out ({because})\n0 verdicts other than on record"
 
 
 def test_one_defect_counts_once(tmp_path: Path) -> None:

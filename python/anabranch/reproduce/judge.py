@@ -12,7 +12,7 @@ from anabranch.reproduce.measures.address import Address, Ratio
 from anabranch.reproduce.measures.evaluate import estimate_ratio, seeds_of, values
 from anabranch.reproduce.repeat import missed
 from anabranch.reproduce.rows import Reading, Row, text_of
-from anabranch.reproduce.spec.quantity import Claim
+from anabranch.reproduce.spec.quantity import Claim, of_paper
 from anabranch.reproduce.spec.verdict import (
     AGREES,
     BORNE_OUT,
@@ -81,7 +81,9 @@ def _decided(experiment: Experiment, claim: Claim, decided: Decided, outcomes: O
     shown = [f"{estimate_ratio(outcomes, r, place)} {_label(experiment, r)}" for r in decided.show]
     seeds = max((count for _, _, count in found), default=1)
     words = "; ".join([*(words for _, words, _ in found), *shown])
-    return Reading(decided.reading, words, verdict, decided.expect, seeds=_several(seeds))
+    return Reading(
+        decided.reading, words, verdict, decided.expect, seeds=_several(seeds), is_corrected=decided.is_corrected
+    )
 
 
 def _judge(experiment: Experiment, check: Check, outcomes: Outcomes) -> tuple[str, str, int]:
@@ -151,7 +153,8 @@ def _measured(experiment: Experiment, number: Number, own: Measured, outcomes: O
     place = experiment.folder / "expected.toml"
     found = estimate_ratio(outcomes, own.ratio, place) * own.times
     verdict = "" if number.aim is None else _verdict(number.aim, found)
-    return Reading(own.reading, found.mean, verdict, own.expect, found.half_width, _several(found.count))
+    seeds = _several(found.count)
+    return Reading(own.reading, found.mean, verdict, own.expect, found.half_width, seeds, own.is_corrected)
 
 
 def _verdict(aim: Printed, found: Estimate) -> str:
@@ -177,9 +180,9 @@ def _compare(
 
 
 def _best(readings: list[Reading], order: list[str] | tuple[str, ...]) -> Reading:
-    """Give the first reading with the best verdict."""
+    """Give the first reading of the paper with the best verdict."""
     ranks = {verdict: rank for rank, verdict in enumerate(order)}
-    return min(readings, key=lambda own: ranks.get(own.verdict, len(ranks)))
+    return min(of_paper(readings), key=lambda own: ranks.get(own.verdict, len(ranks)))
 
 
 def _shown(aim: Printed | None) -> float | str | None:

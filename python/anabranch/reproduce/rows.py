@@ -11,7 +11,7 @@ import polars as pl
 
 from anabranch.estimate import Estimate
 from anabranch.reproduce.settings import Settings
-from anabranch.reproduce.spec.verdict import UNJUDGED
+from anabranch.reproduce.spec.verdict import GOOD, UNJUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,6 +41,8 @@ class Reading:
         For a mean over seeds, half of the interval that holds the true mean with a confidence of 95 %.
     seeds : int or None
         The number of seeds that ours is a mean over; None for one.
+    is_corrected : bool
+        Whether a protocol takes part that we corrected: then it is no reading of the paper, and does not decide.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Reading:
     expected: str
     half_width: float | None = None
     seeds: int | None = None
+    is_corrected: bool = False
 
     @property
     def ours_text(self) -> str:
@@ -112,7 +115,7 @@ class Row:
     reading : str
         The reading of the paper that has this verdict; empty if the paper describes all that matters.
     readings : tuple of Reading
-        Ours under each reading; empty if there is one.
+        Ours under each reading, and with protocols that we corrected; empty if there is one.
     margin : float or None
         The paper's own margin; for comparisons and records, the tolerance. None for claims.
     against : float or None
@@ -165,6 +168,11 @@ class Row:
     def is_as_described(self) -> bool:
         """Whether the verdict is of what the paper describes, the first reading, and hangs on no other."""
         return not self.reading or (bool(self.readings) and self.readings[0].name == self.reading)
+
+    @property
+    def is_mended(self) -> bool:
+        """Whether it does not come out under any reading of the paper, and does with a protocol that we corrected."""
+        return self.verdict not in GOOD and any(own.is_corrected and own.verdict in GOOD for own in self.readings)
 
     @property
     def unjudged(self) -> Row:
@@ -256,10 +264,14 @@ def size_text(scale: float) -> str:
     return f"{scale:g} times the random connections, over links of {scale:g} times the capacity"
 
 
+NAMES = {"d-slen": "d-SLEN"}
+"""The names of items that have capitals within."""
+
+
 def item_name(item: str) -> str:
     """Give an item as people write it: ``Theorem 8.2`` for ``theorem-8-2``, ``d-SLEN`` for ``d-slen``."""
-    if item.startswith("d-"):
-        return f"d-{item[2:].upper()}"
+    if item in NAMES:
+        return NAMES[item]
     return re.sub(r"(?<=\d)-(?=\d)", ".", item).replace("-", " ").capitalize()
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from anabranch.reproduce.rows import Row
 
-LEAST_TRIED, MOST_READINGS = 3, 8
-"""The least number of rows for which a reading is counted by itself, and the most readings that are."""
+LEAST_TRIED = 3
+"""The least number of rows for which a reading is counted by itself."""
 
 CAUSE_WORDS = {
     "paper": "the paper's own defect",
@@ -104,7 +104,7 @@ def _by_reading(rows: Sequence[Row]) -> str:
         for own in row.readings:
             tried[own.name] += 1
             good[own.name] += own.verdict in GOOD
-    often = [name for name, count in tried.most_common(MOST_READINGS) if count >= LEAST_TRIED]
+    often = [name for name, count in tried.most_common() if count >= LEAST_TRIED]
     if len(often) < 2:
         return ""
     counts = ", ".join(f"{name}: {good[name]} of {tried[name]}" for name in often)
@@ -123,6 +123,9 @@ def _causes(rows: Sequence[Row]) -> str:
     unknown = sum(not row.cause for row in rows)
     if unknown:
         parts.append(f"new: {unknown}")
+    mended = sum(row.is_mended for row in rows)
+    if mended:
+        parts.append(f"with our correction {mended} {'comes' if mended == 1 else 'come'} out")
     return f" ({'; '.join(parts)})"
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 
 from anabranch.reproduce.measures.address import Address, Ratio
 from anabranch.reproduce.measures.registry import MEASURES, AnotherRun
@@ -28,7 +28,7 @@ from anabranch.reproduce.spec.verdict import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from anabranch.reproduce.measures.registry import Window
     from anabranch.reproduce.spec.run import Run
@@ -66,12 +66,15 @@ class Measured:
         A factor on the measured number.
     expect : str
         The verdict on record.
+    is_corrected : bool
+        Whether a protocol takes part that we corrected: then it is no reading of the paper.
     """
 
     reading: str
     ratio: Ratio
     times: float
     expect: str
+    is_corrected: bool = False
 
     @property
     def ratios(self) -> list[Ratio]:
@@ -92,12 +95,15 @@ class Decided:
         Further numbers that the row shows.
     expect : str
         The verdict on record.
+    is_corrected : bool
+        Whether a protocol takes part that we corrected: then it is no reading of the paper.
     """
 
     reading: str
     checks: tuple[Check, ...]
     show: tuple[Ratio, ...]
     expect: str
+    is_corrected: bool = False
 
     @property
     def ratios(self) -> list[Ratio]:
@@ -199,8 +205,9 @@ class Claim:
 
     @property
     def expect(self) -> str:
-        """The verdict on record: the best of all readings."""
-        return best([own.expect for own in self.readings], OF_CLAIMS if self.published else OF_RECORDS)
+        """The verdict on record: the best of all readings of the paper."""
+        own = [reading.expect for reading in of_paper(self.readings)]
+        return best(own, OF_CLAIMS if self.published else OF_RECORDS)
 
     @property
     def ratios(self) -> list[Ratio]:
@@ -236,11 +243,11 @@ class Number:
 
     @property
     def expect(self) -> str:
-        """The verdict on record: the best of all readings, or that of the comparison if nothing is printed."""
+        """The verdict on record: the best of all readings of the paper; if nothing is printed, of the comparison."""
         if self.aim is None:
             assert self.beside is not None, "read_quantity gives it one of them"
             return self.beside.expect
-        return best([own.expect for own in self.readings], OF_NUMBERS)
+        return best([reading.expect for reading in of_paper(self.readings)], OF_NUMBERS)
 
     @property
     def ratios(self) -> list[Ratio]:
@@ -248,6 +255,22 @@ class Number:
         given = self.beside.number if self.beside is not None else None
         measured = [own.ratio for own in self.readings]
         return [*measured, given] if isinstance(given, Ratio) else measured
+
+
+class OfPaper(Protocol):
+    """A reading of the paper, or ours with a protocol that we corrected."""
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether a protocol takes part that we corrected."""
+
+
+Own = TypeVar("Own", bound=OfPaper)
+
+
+def of_paper(readings: Sequence[Own]) -> Sequence[Own]:
+    """Give the readings of the paper: those without a protocol that we corrected, unless all have one."""
+    return [own for own in readings if not own.is_corrected] or readings
 
 
 PaperQuantity: TypeAlias = Claim | Number
@@ -316,7 +339,8 @@ def _claim(
         show = tuple(read_ratio(own, "show", text, runs, own_window or window) for text in own.texts("show"))
         if not checks:
             raise own.error("check", "it is missing", "write such as `c-slen steps < iewf steps`")
-        return Decided(reading, checks, show, own.choice("expect", verdicts, usual))
+        decided = Decided(reading, checks, show, own.choice("expect", verdicts, usual))
+        return replace(decided, is_corrected=_is_corrected(decided.ratios, runs))
 
     if readings:
         if "check" in table.data or "show" in table.data:
@@ -351,13 +375,18 @@ def _number(
         ratio = read_ratio(own, key, own.text(key), runs, own_window or window)
         usual = SLIP if aim is not None and aim.right is not None else WITHIN
         expect = usual if aim is None else own.choice("expect", OF_NUMBERS, usual)
-        return Measured(reading, ratio, own.positive("times", times) if own is not table else times, expect)
+        own_times = own.positive("times", times) if own is not table else times
+        return Measured(reading, ratio, own_times, expect, _is_corrected([ratio], runs))
 
     if readings:
         found = tuple(measured(own, "of", own.text("name")) for own in readings)
     else:
         found = (measured(table, "name", table.text("reading", "")),)
     return Number(name, found, aim, beside, _known(table))
+
+
+def _is_corrected(ratios: Iterable[Ratio], runs: Mapping[str, Run]) -> bool:
+    return any(runs[name].corrected for ratio in ratios for address in ratio.addresses for name in address.runs)
 
 
 def _printed(table: Table, published: float, defaults: Defaults) -> Printed:

@@ -109,6 +109,8 @@ class Run:
     """The changes with which it also runs live; None if it does not."""
     starts: Starts | None = None
     """The iteration and its starts, for method random-starts."""
+    corrected: bool = False
+    """Whether the protocol is one of a paper as we corrected it: what it gives is no reading of the paper."""
     rivals: tuple[str, ...] = ()
     """The runs that take its place in the mutation test, which must turn rows; found by themselves if not given."""
 
@@ -157,6 +159,7 @@ def read_run(table: Table, folder: Path, scenario: Path | None, traces: Mapping[
         fluid=None if own_fluid is None else read_fluid(own_fluid),
         live=_live(table, method),
         starts=None if own_starts is None else read_starts(own_starts),
+        corrected=table.flag("corrected", default=False),
         rivals=tuple(table.texts("rivals")),
     )
     _refuse_seeds(table, run)
