@@ -57,6 +57,13 @@ def test_rates_are_accurate_from_the_first_sample_after_the_last_that_is_far(tmp
     assert math.isinf(number(run, "accurate-after", (0.2, 0.501)))
 
 
+def test_the_highest_error_is_that_of_one_source_at_one_time(tmp_path: Path) -> None:
+    # When the second joins, the first has 10 Mbit/s until a reply comes, and 5 are fair.
+    run = simulation(tmp_path, "slbn")
+    assert number(run, "highest-error", (0.2, 1.0)) == pytest.approx(1.0, rel=1e-3)
+    assert number(run, "highest-error", (0.6, 1.0)) == pytest.approx(0.0, abs=1e-6)
+
+
 def test_there_is_no_accuracy_without_samples(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match="make it longer"):
         number(simulation(tmp_path, "slbn"), "accurate-after", (0.201, 0.202))

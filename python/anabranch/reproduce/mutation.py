@@ -72,7 +72,7 @@ def unturned(experiment: Experiment, outcomes: Outcomes, rows: Iterable[Row]) ->
             continue
         alone = _alone(quantity, row)
         is_moved = any(_turns(experiment, moved, outcomes, row) for moved in _moved(alone, row))
-        if not is_moved and not _is_infinite(experiment, alone, outcomes):
+        if not is_moved and not _is_fixed(experiment, alone, outcomes):
             found.append(Unturned(row.item, row.quantity, "moved"))
         if not quantity.known.common and not _is_exchangeable(experiment, alone, outcomes, row):
             found.append(Unturned(row.item, row.quantity, "exchanged"))
@@ -122,13 +122,13 @@ def _moved_numbers(number: Number, row: Row) -> Iterator[Number]:
         yield replace(number, beside=replace(beside, number=known + 3.0 * margin))
 
 
-def _is_infinite(experiment: Experiment, quantity: PaperQuantity, outcomes: Outcomes) -> bool:
-    """Tell whether a measured side of a claim is infinite, such as a time that never comes: no factor moves it."""
+def _is_fixed(experiment: Experiment, quantity: PaperQuantity, outcomes: Outcomes) -> bool:
+    """Tell whether a measured side of a claim is 0, or infinite, such as a time that never comes: no factor moves it."""
     if isinstance(quantity, Number):
         return False
     place = experiment.folder / "expected.toml"
     sides = [check.left for decided in quantity.readings for check in decided.checks]
-    return any(math.isinf(value) for side in sides for value in values(outcomes, side, place))
+    return any(math.isinf(value) or value == 0.0 for side in sides for value in values(outcomes, side, place))
 
 
 def _with(readings: tuple[Decided, ...], at: int, decided: Decided, number: int, check: Check) -> tuple[Decided, ...]:

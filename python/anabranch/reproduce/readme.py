@@ -11,11 +11,13 @@ Without a format a mean over seeds has its interval.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
 from anabranch.errors import ScenarioError
 from anabranch.reproduce.measures.evaluate import estimate_ratio
+from anabranch.reproduce.rows import text_of
 from anabranch.reproduce.spec.quantity import read_ratio
 from anabranch.reproduce.spec.table import Table
 from anabranch.reproduce.summary import summary
@@ -66,4 +68,6 @@ def _written(found: re.Match[str], experiment: Experiment, outcomes: Outcomes, r
     table = Table(str(place), {"window": span} if found["window"] else {})
     ratio = read_ratio(table, found[0], found["what"], experiment.runs, table.window_s("window"))
     ours = estimate_ratio(outcomes, ratio, place) * float(found["times"] or 1.0)
-    return format(ours.mean, found["form"].strip()) if found["form"] else str(ours)
+    if not found["form"]:
+        return str(ours)
+    return format(ours.mean, found["form"].strip()) if math.isfinite(ours.mean) else text_of(ours.mean)

@@ -82,6 +82,12 @@ def highest_p90_error(run: Simulated, of: str, window_s: Window) -> float:
     return _over_samples(run, of, window_s, pl.col("p90").max())
 
 
+@measure("highest-error", of=BEARER, unit="of the rate", runs=SIMULATED, windowed=True)
+def highest_error(run: Simulated, of: str, window_s: Window) -> float:
+    """Give the highest error of all, in any sample."""
+    return _over_samples(run, of, window_s, pl.col("most").max())
+
+
 @measure("band", of=BEARER, unit="of the rate", runs=SIMULATED, windowed=True)
 def band(run: Simulated, of: str, window_s: Window) -> float:
     """Give the distance from the 10th to the 90th percentile of errors, as a mean over samples."""
@@ -92,7 +98,8 @@ def band(run: Simulated, of: str, window_s: Window) -> float:
 def accurate_after(run: Simulated, of: str, window_s: Window) -> float:
     """Give the time from the beginning of the window after which the mean magnitude of errors stays at most 1 %.
 
-    It is that of the first sample from which on all samples of the window are so, and "never" if the last is not.
+    It is the time of the first sample after the last one above 1 %, and infinite if the last sample of the window is above
+    1 %.
     """
     samples = _samples(run, of, window_s)
     far = samples.filter(pl.col("magnitude") > ACCURATE)["time_s"]

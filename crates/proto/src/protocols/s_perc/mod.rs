@@ -27,7 +27,8 @@
 //!
 //! The authors run s-PERC in wide-area networks with `headroom = 0.06`: 4 % of the capacity for control packets and 2 %
 //! that stay free. Here the default hands out all of a link, since control packets have separate queues by default.
-//! In data centres the authors let links decide on the way back, too (`both_ways`), and rounds begin with 20 us.
+//! In data centres the authors let links decide on the way back, too (`both_ways`), and rounds begin with 20 us. Here
+//! adaptive rounds begin with 100 ms everywhere.
 //!
 //! differs: the authors' ns-2 code is compared as it runs in wide-area networks.
 //! - In the code a link knows the sessions of both directions, and divides its part for control packets among all of them.
@@ -121,6 +122,7 @@ impl Default for Parameters {
     }
 }
 
+/// Reads the part for control packets, 0.0001 to 1.
 fn control<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     range::number(0.0001..=1.0, deserializer)
 }
@@ -248,7 +250,7 @@ struct Link {
     variant: Variant,
     both_ways: bool,
     /// Part for control packets in one direction, relative to the capacity that is handed out.
-    control: f64,
+    control_part: f64,
 }
 
 impl Link {
@@ -263,7 +265,7 @@ impl Link {
             rounds: Rounds::new(round),
             variant,
             both_ways,
-            control: control / 2.0 / (1.0 - headroom),
+            control_part: control / 2.0 / (1.0 - headroom),
         }
     }
 
@@ -283,7 +285,7 @@ impl Link {
             return Span(0);
         }
         // A link without capacity demands the longest pause.
-        Span((bits / (self.control * link.capacity.0)).min(MOST_PAUSE.0 as f64) as u64)
+        Span((bits / (self.control_part * link.capacity.0)).min(MOST_PAUSE.0 as f64) as u64)
     }
 
     /// Tells a packet the pause, and adapts the round to the packet's round trip and to what the pause makes of it.

@@ -29,7 +29,7 @@ fn show(link: &mut Link, at: u64, probe: &mut Probe) -> Slot {
 }
 
 #[test]
-fn who_is_held_elsewhere_leaves_the_rest_and_all_that_leave_leave_nothing() {
+fn a_session_limited_elsewhere_leaves_the_rest_and_departures_clear_the_link() {
     let mut link = link(Variant::IgnoreBit);
     let mut all = [1_000_000, UNLIMITED, 3_000_000].map(probe);
     let slots = all.each_mut().map(|probe| show(&mut link, 0, probe));

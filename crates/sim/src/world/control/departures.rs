@@ -69,8 +69,9 @@ impl World<'_> {
         let own = &mut self.control_links;
         let Some(capacity) = own.of_links[link as usize].capacity(&self.links, link, now) else { return };
         let queue = &LinkQueue { links: &self.links, link: link as usize, now };
-        let view = LinkView { now: Time(now), capacity, control_packet: own.bytes(link), queue };
         let packet = &mut own.packets[index];
+        let capacity = own.parts.of(capacity, link, packet.protocol);
+        let view = LinkView { now: Time(now), capacity, control_packet: own.parts.control_packet(link), queue };
         let (visitor, protocol) = (packet.visitor(), packet.protocol);
         own.controls[protocol as usize].of(link as usize).on_departure(&view, visitor, &mut packet.header);
     }

@@ -8,11 +8,12 @@ mod counts;
 mod departures;
 mod headed;
 mod pacing;
+mod parts;
 mod reliable_hop;
 
 use std::collections::VecDeque;
 
-use anabranch_core::{Bytes, LinkId, Rate, Time};
+use anabranch_core::{Bytes, Rate, Time};
 use anabranch_links::Links;
 use anabranch_links::faults::{Arrivals, Fates};
 use anabranch_plan::{CAPACITIES, ControlPlane, Plan};
@@ -28,6 +29,7 @@ use crate::shard::Cargo;
 use crate::slab::Slab;
 pub use counts::ControlCount;
 use pacing::Waiting;
+use parts::Parts;
 use reliable_hop::RepairedHops;
 
 /// The control side of links: control packets under way, and the controls that see them.
@@ -55,13 +57,8 @@ pub(crate) struct ControlLinks {
     replies: VecDeque<ControlPacket>,
     /// Control packets, and data packets with headers, that entered a link of the network.
     entered: u64,
-    /// Size of control packets.
-    size: Bytes,
-    /// The number of links of the network; links of greater numbers stand for demands.
-    real: u32,
-    /// The part of each link's capacity that each protocol may hand out, at index link * protocols + protocol; empty if
-    /// every protocol may hand out all.
-    parts: Vec<f64>,
+    /// What controls may use of links.
+    parts: Parts,
     /// For each subflow the counts of its control packets, where its source is.
     counts: Vec<ControlCount>,
 }
@@ -104,9 +101,7 @@ impl ControlLinks {
             orders: LinkOrders::default(),
             replies: VecDeque::new(),
             entered: 0,
-            size: plan.run.control_packet,
-            real: routes.used.len() as u32,
-            parts: parts(plan, routes),
+            parts: Parts::new(plan, routes),
             counts: vec![ControlCount::default(); plan.paths.len()],
         }
     }
@@ -148,21 +143,6 @@ impl ControlLinks {
     /// Control packets, and data packets with headers, that entered a link of the network.
     pub fn hops(&self) -> u64 {
         self.entered
-    }
-
-    /// Bytes that a control packet takes of a link.
-    #[inline]
-    fn bytes(&self, link: u32) -> Bytes {
-        if link < self.real { self.size } else { Bytes(0) }
-    }
-
-    /// The part of a link's capacity that a protocol may hand out.
-    #[inline]
-    fn part(&self, link: u32, protocol: u16) -> f64 {
-        if self.parts.is_empty() {
-            return 1.0;
-        }
-        self.parts[link as usize * self.controls.len() + usize::from(protocol)]
     }
 
     /// The counts of a subflow's control packets; all 0 outside of the shard of its source.
@@ -234,18 +214,6 @@ impl QueueView for LinkQueue<'_> {
     fn backlog(&self) -> Bytes {
         Bytes(self.links.backlog(self.link, self.now))
     }
-}
-
-/// The part of each link's capacity that each protocol may hand out; empty if every protocol may hand out all.
-fn parts(plan: &Plan, routes: &Routes) -> Vec<f64> {
-    let of_link = |&link: &LinkId| (0..plan.protocols.len()).map(move |protocol| plan.handed_out(link, protocol));
-    let of_network: Vec<f64> = routes.used.iter().flat_map(of_link).collect();
-    if of_network.iter().all(|&part| part >= 1.0) {
-        return Vec::new();
-    }
-    // The links that stand for demands follow, and have no queues.
-    let of_demands = routes.demands.len() * plan.protocols.len();
-    of_network.into_iter().chain(std::iter::repeat_n(1.0, of_demands)).collect()
 }
 
 impl ControlLink {
@@ -356,13 +324,11 @@ impl World<'_> {
         let own = &mut self.control_links;
         let packet = &mut own.packets[index];
         let link = self.routes.steps[packet.at as usize];
-        let Some(mut capacity) = own.of_links[link as usize].capacity(&self.links, link, now) else {
+        let Some(capacity) = own.of_links[link as usize].capacity(&self.links, link, now) else {
             return true;
         };
-        if !own.parts.is_empty() {
-            capacity.0 *= own.parts[link as usize * own.controls.len() + usize::from(packet.protocol)];
-        }
-        let control_packet = if link < own.real { own.size } else { Bytes(0) };
+        let capacity = own.parts.of(capacity, link, packet.protocol);
+        let control_packet = own.parts.control_packet(link);
         let queue = &LinkQueue { links: &self.links, link: link as usize, now };
         let view = LinkView { now: Time(now), capacity, control_packet, queue };
         let (visitor, protocol) = (packet.visitor(), packet.protocol);
@@ -408,9 +374,9 @@ impl World<'_> {
         let Some(capacity) = own.of_links[link as usize].capacity(&self.links, link, now) else {
             return;
         };
-        let capacity = Rate(capacity.0 * own.part(link, protocol));
+        let capacity = own.parts.of(capacity, link, protocol);
         let queue = &LinkQueue { links: &self.links, link: link as usize, now };
-        let view = LinkView { now: Time(now), capacity, control_packet: own.bytes(link), queue };
+        let view = LinkView { now: Time(now), capacity, control_packet: own.parts.control_packet(link), queue };
         ask(own.controls[protocol as usize].of(link as usize), &view, &mut own.orders);
         self.obey_link(link, protocol);
     }
