@@ -43,7 +43,7 @@ def test_a_statement_holds_in_all_cases_and_its_rival_does_not(of: str, farther:
 
 
 def test_proportionally_fair_rates_fail_definition_1() -> None:
-    # Over two links 1/3 and 2/3: the product is 4/9, and log 3 and log 1.5 let the short flows' loss gain.
+    # Rates are 1/3 and 2/3; the product of the short flows is 4/9. By equation 24 other rates gain.
     found = follow_fluid("x", StatementPlan("proportional-row", 1, 1))
     assert found.numbers["farthest"] == pytest.approx(0.25)
     assert found.numbers["gain"] > 0.1

@@ -3,15 +3,15 @@
 Each case gives one number, and the numbers of all cases are the series of the run. What the numbers are:
 
 ```text
-global-stability   distance from the equilibrium at the end, from a random start         theorem 8.1
-aggregation        distance from the max-min fair rates, in a random aggregation tree    theorem 8.3
-equal-aggregation  distance from these without the weights of the theorem                theorem 8.3
-per-flow-chains    distance from the proportionally fair rates, over random links        theorem 8.4
-row-of-links       distance of the long flow's rate from the product of the others       definition 1
-proportional-row   distance of the long flow's proportionally fair rate from that product    definition 1
-weighted-marks     distance of two loops' shares from their weights, at one link         eq. 11
-growth             distance of the growth equation, followed, from its closed form       eq. 1-3
-utility            distance of the utility's slope from the rate's growth by itself      eq. 12-14
+global-stability   distance from the equilibrium at the end, from a random start                    theorem 8.1
+aggregation        distance from the max-min fair rates, in a random aggregation tree               theorem 8.3
+equal-aggregation  distance from these without the weights of the theorem                           theorem 8.3
+per-flow-chains    distance from the proportionally fair rates, over random links                   theorem 8.4
+row-of-links       distance of the long flow's rate from the product of the others                  definition 1
+proportional-row   distance of the long flow's proportionally fair rate from that product           definition 1
+weighted-marks     distance of two loops' rates from their weights, at one link; `three`: of three  eq. 11
+growth             distance of the growth equation, followed, from its closed form                  eq. 1-3
+utility            distance of the utility's slope from the rate's growth by itself                 eq. 12-14
 ```
 
 A distance is the greatest relative difference of the rates in the case.
@@ -85,6 +85,19 @@ def _global_stability(number: int, random: Generator) -> Mapping[str, float]:
 
 def _aggregation(_number: int, random: Generator) -> Mapping[str, float]:
     """Compare sources of a random tree, with the theorem's weights and with equal ones, with max-min fair rates."""
+    weighted, equal = _random_tree(random)
+    best = _fair_rates(fluid.problem_behind(weighted), "max-min")
+    return {"distance": _distance(_source_rates(weighted), best), "unweighted": _distance(_source_rates(equal), best)}
+
+
+def _equal_aggregation(_number: int, random: Generator) -> Mapping[str, float]:
+    """Compare sources of a random tree with equal weights, the rival of theorem 8.3, with max-min fair rates."""
+    weighted, equal = _random_tree(random)
+    return {"distance": _distance(_source_rates(equal), _fair_rates(fluid.problem_behind(weighted), "max-min"))}
+
+
+def _random_tree(random: Generator) -> tuple[fluid.Loops, fluid.Loops]:
+    """Draw a tree of 4 to 11 loops, with the weights of theorem 8.3 and with equal weights."""
     onward, links, ends = [-1], [[0]], {-1: 0}
     for loop in range(1, int(random.integers(4, 12))):
         into = int(random.integers(-1, loop))
@@ -92,19 +105,14 @@ def _aggregation(_number: int, random: Generator) -> Mapping[str, float]:
         links.append([ends.setdefault(into, len(ends))])
     capacity = [float(random.uniform(1.0, 100.0)), *[math.inf] * (len(ends) - 1)]
     equal = fluid.Loops(links, onward, capacity)
-    weighted = fluid.Loops(links, onward, capacity, fluid.aggregated_weights(equal))
-    sources = ~np.isin(np.arange(len(onward)), onward)
-    best = _fair_rates(fluid.problem_behind(weighted), "max-min")
-    far = []
-    for loops in (weighted, equal):
-        control = fluid.Control(loops, fluid.Deflated(0.3), fluid.Price(0.3))
-        far.append(_distance(fluid.equilibrium(control).rates[sources], best))
-    return {"distance": far[0], "unweighted": far[1]}
+    return fluid.Loops(links, onward, capacity, fluid.aggregated_weights(equal)), equal
 
 
-def _equal_aggregation(number: int, random: Generator) -> Mapping[str, float]:
-    """Compare sources of a random tree with equal weights, the rival of theorem 8.3, with max-min fair rates."""
-    return {"distance": _aggregation(number, random)["unweighted"]}
+def _source_rates(loops: fluid.Loops) -> NDArray[np.float64]:
+    """Solve for the rates at rest of the loops that begin at a source."""
+    sources = ~np.isin(np.arange(len(loops.onward)), loops.onward)
+    control = fluid.Control(loops, fluid.Deflated(0.3), fluid.Price(0.3))
+    return fluid.equilibrium(control).rates[sources]
 
 
 def _per_flow_chains(_number: int, random: Generator) -> Mapping[str, float]:
@@ -146,10 +154,10 @@ def _in_a_row(rates: NDArray[np.float64], random: Generator) -> dict[str, float]
 
 
 def _weighted_marks(_number: int, random: Generator) -> Mapping[str, float]:
-    """Compare shares at rest under equation 11 with normalized weights: of two loops at a link, and of three."""
+    """Compare rates at rest under equation 11 with normalized weights, for two loops at a link and for three."""
     far = []
     for loops in (2, 3):
-        # Not farther apart: of three loops the lightest would rest at nothing.
+        # With weights farther apart the lightest of three loops would have rate 0.
         weight = random.uniform(1.0, 1.5, loops)
         weight /= weight.sum()
         control = fluid.Control(
