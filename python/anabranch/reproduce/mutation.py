@@ -123,7 +123,7 @@ def _moved_numbers(number: Number, row: Row) -> Iterator[Number]:
 
 
 def _is_fixed(experiment: Experiment, quantity: PaperQuantity, outcomes: Outcomes) -> bool:
-    """Tell whether a measured side of a claim is 0, or infinite, such as a time that never comes: no factor moves it."""
+    """Tell whether a measured side of a claim is 0, or infinite as a time that never comes is: no factor moves it."""
     if isinstance(quantity, Number):
         return False
     place = experiment.folder / "expected.toml"

@@ -98,8 +98,7 @@ def band(run: Simulated, of: str, window_s: Window) -> float:
 def accurate_after(run: Simulated, of: str, window_s: Window) -> float:
     """Give the time from the beginning of the window after which the mean magnitude of errors stays at most 1 %.
 
-    It is the time of the first sample after the last one above 1 %, and infinite if the last sample of the window is above
-    1 %.
+    It is the time of the first sample after the last one above 1 %, and infinite if the window ends above 1 %.
     """
     samples = _samples(run, of, window_s)
     far = samples.filter(pl.col("magnitude") > ACCURATE)["time_s"]
