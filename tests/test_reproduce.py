@@ -258,13 +258,14 @@ def test_a_small_part_of_an_experiment_is_simulated_and_drawn(tmp_path: Path) ->
     wide = 'transit = "2500 Gbit/s"\nstub = "500 Gbit/s"\nhost = "50 Gbit/s"\n'
     scenario.write_text(scenario.read_text().replace("hosts = 2\n", f"hosts = 2\n{wide}"))
     rows = reproduce("slbn", "experiment-1b", scale=0.002, experiments=copy)
-    assert len(rows) == 20
+    assert len(rows) == 23
     assert all(row.verdict == "not judged" for row in rows)
     # A fifth of a percent of the sessions are 100: under SLBN all are done soon.
     assert "100 erica completed" in str(next(row.ours for row in rows if "ERICA and SLBN complete" in row.quantity))
     report(rows, tmp_path / "report")
     assert [made.run for made in rows.made] == [
-        *("slbn-printed", "slbn-corrected", "bfyz-reconstruction", "erica", "rcp", "piqi-rcp-like", "cobb-like")
+        *("slbn-printed", "slbn-corrected", "bfyz-reconstruction", "erica", "rcp", "rcp-start-1-percent"),
+        *("piqi-rcp-like", "cobb-like"),
     ]
     assert "| experiment-1b | slbn-printed | 6 s |" in (tmp_path / "report" / "report.md").read_text()
     drawn = sorted(path.name for path in (tmp_path / "report").glob("*.svg"))
