@@ -88,6 +88,13 @@ def test_a_row_that_a_rival_meets_as_well_is_told(tmp_path: Path) -> None:
     assert unturned(tmp_path, row + '[[quantity]]\nname = "equal load l1"\npublished = 10.0\n') == []
 
 
+def test_a_row_that_a_rival_roughly_meets_is_told(tmp_path: Path) -> None:
+    # 7.8 is not 8.00, and within 5 % of it.
+    near = EXPERIMENT.replace("[5.0, 5.0]", "[7.8, 2.0]")
+    rows = made(tmp_path, '[[quantity]]\nname = "fair rate c1"\npublished = 8.0\n', near, mutate=True)
+    assert [own.mutation for own in rows.unturned or []] == ["exchanged"]
+
+
 def test_a_bound_far_from_the_number_is_told(tmp_path: Path) -> None:
     claim = '[[quantity]]\nname = "it is small"\npublished = "small"\ncheck = "fair rate c2 < {}"\n'
     # 2 is below 3, and not below 0.3; 5 of the rival is not below 3 either.
@@ -167,6 +174,9 @@ def test_a_protocol_that_we_corrected_bears_no_claim_of_the_paper_out(tmp_path: 
     corrected = EXPERIMENT.replace('method = "progressive-filling"', 'method = "progressive-filling"\ncorrected = true')
     with pytest.raises(ScenarioError, match="it is `not borne out`, without a cause"):
         made(tmp_path, READINGS, corrected)
+    alone = '[[quantity]]\nname = "a"\npublished = "more"\ncheck = "fair rate c1 > equal rate c1"\n'
+    with pytest.raises(ScenarioError, match="only a protocol that we corrected decides it; add a reading with the"):
+        made(tmp_path, alone, corrected)
     why = '[[quantity]]\ncause = "paper"'
     rows = made(tmp_path, READINGS.replace("[[quantity]]", why, 1), corrected)
     (own,) = rows

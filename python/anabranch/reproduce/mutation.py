@@ -1,10 +1,11 @@
 """Mutation test of rows: each row that comes out is judged again with numbers that are wrong, and must turn.
 
-Two mutations try each row. *Moved*: a number is taken a tenth larger and smaller, or twice its margin if that is more.
-The bound of a claim is taken ten times as large and as small, or the two sides of a claim change places. *Exchanged*:
-the outcome of a run is that of a rival, a run of the same item that differs in the protocol or the method. A row that
-stays as it was under all moves, or under all rivals, could not have failed. ``common`` in its file says why a row need
-not tell protocols apart.
+Two mutations try each row. *Moved*: a number is taken larger, and smaller, by a tenth or by enough to leave its margin;
+both must turn the row. The bound of a claim is taken ten times as large and as small, or the two sides of a
+claim change places; one of these must turn it. *Exchanged*: the outcome of a run is that of a rival, a run of the same
+item that differs in the protocol or the method; one rival must turn the row. A row has turned if its verdict is bad:
+``open`` is not enough. A row that does not turn could not have failed. ``common`` in its file says why a row need not
+tell protocols apart.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from anabranch.reproduce.measures.address import Ratio
 from anabranch.reproduce.measures.evaluate import values
 from anabranch.reproduce.measures.registry import AnotherRun
 from anabranch.reproduce.spec.quantity import Claim, Number
-from anabranch.reproduce.spec.verdict import GOOD
+from anabranch.reproduce.spec.verdict import GOOD, OPEN, SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -71,10 +72,11 @@ def unturned(experiment: Experiment, outcomes: Outcomes, rows: Iterable[Row]) ->
         if row.verdict not in GOOD:
             continue
         alone = _alone(quantity, row)
-        is_moved = any(_turns(experiment, moved, outcomes, row) for moved in _moved(alone, row))
+        turned = [_turns(experiment, moved, outcomes) for moved in _moved(alone, row)]
+        is_moved = all(turned) if isinstance(alone, Number) else any(turned)
         if not is_moved and not _is_fixed(experiment, alone, outcomes):
             found.append(Unturned(row.item, row.quantity, "moved"))
-        if not quantity.known.common and not _is_exchangeable(experiment, alone, outcomes, row):
+        if not quantity.known.common and not _is_exchangeable(experiment, alone, outcomes):
             found.append(Unturned(row.item, row.quantity, "exchanged"))
     return found
 
@@ -88,8 +90,8 @@ def _alone(quantity: PaperQuantity, row: Row) -> PaperQuantity:
     return replace(quantity, readings=tuple(one for one in quantity.readings if one.reading == row.reading))
 
 
-def _turns(experiment: Experiment, mutant: PaperQuantity, outcomes: Outcomes, row: Row) -> bool:
-    return row_of(experiment, mutant, outcomes).verdict != row.verdict
+def _turns(experiment: Experiment, mutant: PaperQuantity, outcomes: Outcomes) -> bool:
+    return row_of(experiment, mutant, outcomes).verdict not in (*GOOD, OPEN)
 
 
 def _moved(quantity: PaperQuantity, row: Row) -> Iterator[PaperQuantity]:
@@ -103,23 +105,24 @@ def _moved(quantity: PaperQuantity, row: Row) -> Iterator[PaperQuantity]:
 
 
 def _moved_numbers(number: Number, row: Row) -> Iterator[Number]:
-    """Give a number with the measured one out of its margin, above and below.
-
-    Where the aim is 0 or measured, too, such as an optimum that may be 0, another aim stands in its place.
-    """
+    """Give a number with the measured one out of its margin, above and below; for an aim of 0 the aim is moved."""
     aim, beside = number.aim, number.beside
-    margin = aim.margin if aim is not None else 0.0 if beside is None else beside.tolerance
-    by = aim.number if aim is not None else 0.0 if beside is None or isinstance(beside.number, Ratio) else beside.number
-    share = max(SHIFT, 2.0 * margin / abs(by)) if by else SHIFT
-    for factor in (1.0 + share, 1.0 - share):
-        if factor > 0.0:
+    if aim is not None:
+        by, margin = aim.number, max(aim.margin, SHARE * abs(aim.number)) + (row.half_width or 0.0)
+    else:
+        assert beside is not None, "read_quantity gives it one of them"
+        by, margin = row.against or 0.0, beside.tolerance
+    if by:
+        share = max(SHIFT, 2.0 * margin / abs(by))
+        for factor in (1.0 + share, 1.0 - share):
             own = tuple(replace(reading, times=reading.times * factor) for reading in number.readings)
             yield replace(number, readings=own)
-    if aim is not None and not by:
-        yield replace(number, aim=replace(aim, published=3.0 * margin, right=None, why=""))
-    elif aim is None and beside is not None and not by:
-        known = row.against or 0.0
-        yield replace(number, beside=replace(beside, number=known + 3.0 * margin))
+        return
+    for moved in (3.0 * margin, -3.0 * margin):
+        if aim is not None:
+            yield replace(number, aim=replace(aim, published=moved, right=None, why=""))
+        elif beside is not None:
+            yield replace(number, beside=replace(beside, number=moved))
 
 
 def _is_fixed(experiment: Experiment, quantity: PaperQuantity, outcomes: Outcomes) -> bool:
@@ -156,7 +159,7 @@ def _moved_checks(check: Check) -> Iterator[Check]:
         yield replace(check, right=-1.0)
 
 
-def _is_exchangeable(experiment: Experiment, quantity: PaperQuantity, outcomes: Outcomes, row: Row) -> bool:
+def _is_exchangeable(experiment: Experiment, quantity: PaperQuantity, outcomes: Outcomes) -> bool:
     """Tell whether the row turns with some rival in the place of a run, or the paper has the same for the rival."""
     names = {name for ratio in quantity.ratios for address in ratio.addresses for name in address.runs}
     for name in names:
@@ -166,7 +169,7 @@ def _is_exchangeable(experiment: Experiment, quantity: PaperQuantity, outcomes: 
             if _has_same_aim(experiment, quantity, name, rival):
                 return True
             try:
-                turns = _turns(experiment, quantity, {**outcomes, name: outcomes[rival]}, row)
+                turns = _turns(experiment, quantity, {**outcomes, name: outcomes[rival]})
             except ScenarioError:
                 # The rival has no such connection or measure.
                 continue

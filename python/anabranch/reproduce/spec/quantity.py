@@ -433,11 +433,14 @@ def _known(table: Table) -> Verdicts:
 
 
 def _refuse_unexplained(table: Table, quantity: PaperQuantity) -> None:
-    """Refuse a bad verdict on record without its cause, and a cause without such a verdict."""
+    """Refuse a bad verdict without its cause, a cause without one, and what only a corrected protocol decides."""
     # A row may come out under another reading than that of the first, which is as the paper describes.
     is_all_good = all(own.expect in GOOD for own in quantity.readings) and quantity.expect in GOOD
     if is_all_good and quantity.known.cause:
         raise table.error("cause", f"the verdict on record is `{quantity.expect}`", "leave it out")
+    if quantity.published is not None and all(own.is_corrected for own in quantity.readings):
+        remedy = "add a reading with the published one, or leave `published` out"
+        raise table.error("published", "only a protocol that we corrected decides it", remedy)
     if quantity.expect not in GOOD and not quantity.known.cause:
         raise table.error("expect", f"it is `{quantity.expect}`, without a cause", f"add cause: {', '.join(CAUSES)}")
 
