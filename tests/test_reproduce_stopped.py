@@ -183,10 +183,11 @@ def test_a_report_that_finds_no_room_is_one_sentence(experiments, tmp_path: Path
 def test_a_smaller_network_has_fewer_connections_over_slower_links() -> None:
     whole = read_experiment(EXPERIMENTS / "slbn-experiment-1a")
     run = sized(whole, 0.2).runs["slbn-corrected"]
-    assert run.sets[-6:] == (
+    assert run.sets[-7:] == (
         "traffic.0.count=8000",
         "traffic.1.count=2000",
         "traffic.2.count=2000",
+        "network.generate.transit-stub.hosts=40",
         # A fifth of what the preset has: 5 Gbit/s, 1 Gbit/s and 100 Mbit/s.
         "network.generate.transit-stub.transit=1000000000.0 bit/s",
         "network.generate.transit-stub.stub=200000000.0 bit/s",

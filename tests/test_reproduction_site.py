@@ -191,7 +191,7 @@ def test_a_report_of_another_size_says_so(tmp_path: Path) -> None:
     rows = Rows([Row("a", "see `x y`", "number", 1.0, 1.0, WITHIN, WITHIN).unjudged])
     rows.settings = Settings(0.02)
     report(rows, tmp_path / "small")
-    factors = "0.02 times the random connections, over links of 0.02 times the capacity"
+    factors = "0.02 times the random connections and hosts, over links of 0.02 times the capacity"
     words = f"1 row not judged, because the networks are not of the paper's size: {factors}"
     assert f"{words}." in (tmp_path / "small" / "report.md").read_text()
     text = (tmp_path / "small" / "index.html").read_text()

@@ -33,8 +33,8 @@ out, under which reading of the paper, and what does not, with the cause. --muta
 numbers and with those of a rival; the exit code is 3 if a row that comes out does not turn.
 
 --set and --seeds run the simulations of all items with other values or seeds than the experiments' own. With --scale
-below 1 large networks are smaller, with fewer random connections over slower links; such numbers are shown but not
-judged, since the paper's networks have another size.
+below 1 large networks are smaller, with fewer random connections and hosts over slower links; such numbers are shown
+but not judged, since the paper's networks have another size.
 
 --live also runs with real packets, one after the other in real time, the runs that fit a laboratory, as
 `anabranch live` does. A column has the number, that of a simulation of the same network, the verdict, and whether

@@ -58,8 +58,9 @@ def reproduce(
     item : str, optional
         A table or figure, such as ``"table-7"``; all if not given.
     scale : float
-        Simulate large networks with this many times the random connections, over links of this many times the
-        capacity, over 0 and at most 1: a quick look, whose numbers are not those of the paper's size and not judged.
+        Simulate large networks with this many times the random connections and hosts, over links of this many times
+        the capacity, over 0 and at most 1: a quick look, whose numbers are not those of the paper's size and not
+        judged.
     sets : sequence of str
         Values in place of those in all simulated scenarios, such as ``"run.duration=5 s"``.
     seeds : int, optional

@@ -261,7 +261,7 @@ class ReproductionInterrupted(KeyboardInterrupt):
 
 def size_text(scale: float) -> str:
     """Say how much smaller the simulated networks are."""
-    return f"{scale:g} times the random connections, over links of {scale:g} times the capacity"
+    return f"{scale:g} times the random connections and hosts, over links of {scale:g} times the capacity"
 
 
 NAMES = {"d-slen": "d-SLEN"}

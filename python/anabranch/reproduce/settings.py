@@ -20,7 +20,7 @@ class Settings:
     Attributes
     ----------
     scale : float
-        Factor for the random connections and the capacities of large networks, over 0 and at most 1.
+        Factor for the random connections, the hosts and the capacities of large networks, over 0 and at most 1.
     sets : tuple of str
         Values in place of those in the scenarios, such as ``"run.duration=5 s"``; they come after those of a run.
     seeds : int or None

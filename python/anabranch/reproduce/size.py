@@ -1,9 +1,9 @@
-"""Experiments at a smaller size: fewer random connections, over links of less capacity in proportion.
+"""Experiments at a smaller size: fewer random connections and hosts, over links of less capacity in proportion.
 
-Each connection has the rate that it has at the paper's size, and the same links are congested. Only generated networks
-become smaller in this way: small experiments are run as they are. differs: packets keep their size, so that a queue of
-the same number of packets takes longer to send; and a number that a protocol takes from a link's capacity, such as the
-rate that RCP starts with, is smaller in proportion.
+Each connection has the rate that it has at the paper's size, as many share the link of a host, and the same kinds of
+link are congested. Only generated networks become smaller in this way: small experiments are run as they are. differs:
+packets keep their size, so that a queue of as many packets takes longer to send; and a number that a protocol takes
+from a link's capacity, such as the rate that RCP starts with, is smaller in proportion.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LEAST = {f"{RULE}.routers": 100, f"{RULE}.hosts": 1}
 
 
 def sized(experiment: Experiment, scale: float) -> Experiment:
-    """Give an experiment with `scale` times the random connections and the capacities, where its networks are large.
+    """Give an experiment with `scale` times the connections, hosts and capacities, where its networks are large.
 
     An experiment without large networks is given as it is.
     """
@@ -47,10 +47,13 @@ def sized(experiment: Experiment, scale: float) -> Experiment:
 def _smaller(scenario: Path, scale: float) -> list[str]:
     """Give the values that make a scenario smaller; none if the rule does not generate its network."""
     table = _core.read_toml(scenario.read_text(encoding="utf-8"))
-    if "transit-stub" not in table.get("network", {}).get("generate", {}):
+    given = table.get("network", {}).get("generate", {}).get("transit-stub")
+    if given is None:
         return []
     counts = [group["count"] for group in table.get("traffic", [])]
     fewer = [f"traffic.{n}.count={max(1, round(scale * count))}" for n, count in enumerate(counts)]
+    if hosts := given.get("hosts", 0):
+        fewer.append(f"{RULE}.hosts={max(1, round(scale * hosts))}")
     rule = _rule(scenario, len(counts))
     limited = {key: rule[key] for key in CAPACITIES if rule[key] != "unlimited"}
     return fewer + [f"{RULE}.{key}={scale * _core.parse_rate(text)!r} bit/s" for key, text in limited.items()]
