@@ -2,7 +2,8 @@
 
 use anabranch_core::{Bytes, Rate, Time};
 
-use crate::control::{ConnectionView, LinkView, Position, QueueView, Visitor};
+use crate::control::{ConnectionView, LinkView, Orders, Position, QueueView, SourceControl, Visitor};
+use crate::protocols::Header;
 
 /// A queue with so much behind it and so much in it.
 pub struct Fixed {
@@ -38,4 +39,18 @@ pub fn visitor(subflow: u32, position: Position) -> Visitor {
 /// A connection with one subflow that takes all it can get.
 pub fn alone() -> ConnectionView {
     ConnectionView { subflows: 1, claim: 1.0, demand: Rate(f64::INFINITY), packet: Bytes(1000), first_window: 10.0 }
+}
+
+/// Checks that a source is granted `rate` by a reply and by a second copy of it once, asks again once, and leaves with a
+/// last packet that wants no reply.
+pub fn is_granted_once(mut source: Box<dyn SourceControl>, reply: &Header, rate: f64) {
+    let orders = &mut Orders::default();
+    for _ in 0..2 {
+        source.on_reply(Time(0), 0, reply, orders);
+    }
+    assert_eq!((&orders.grants[..], orders.packets.len()), (&[(0, Rate(rate))][..], 1));
+    source.leave(Time(0), orders);
+    let packet = orders.packets.remove(0).header;
+    source.on_reply(Time(0), 0, &packet, orders);
+    assert!(orders.has_left && !orders.packets[0].wants_reply && orders.grants.len() == 1);
 }

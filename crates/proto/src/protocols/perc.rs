@@ -165,9 +165,7 @@ impl LinkControl for Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::Orders;
-    use crate::testing::{alone, view, visitor};
-    use anabranch_core::Time;
+    use crate::testing::{alone, is_granted_once, view, visitor};
 
     /// Shows a packet of a session to a link of 10 Mbit/s at position 1 with another link's offer; gives the link's own.
     fn ask(link: &mut Link, session: u32, limit: i64) -> i64 {
@@ -199,15 +197,7 @@ mod tests {
 
     #[test]
     fn the_least_offer_is_granted_once() {
-        let (mut source, orders) = (source(&Parameters::default(), &alone()), &mut Orders::default());
         let reply = Header::Perc(Probe { is_last: false, cycle: 0, offers: vec![5, 3, UNLIMITED, 4] });
-        for _ in 0..2 {
-            source.on_reply(Time(0), 0, &reply, orders);
-        }
-        assert_eq!((&orders.grants[..], orders.packets.len()), (&[(0, Rate(3.0))][..], 1));
-        source.leave(Time(0), orders);
-        let packet = orders.packets.remove(0).header;
-        source.on_reply(Time(0), 0, &packet, orders);
-        assert!(orders.has_left && !orders.packets[0].wants_reply && orders.grants.len() == 1);
+        is_granted_once(source(&Parameters::default(), &alone()), &reply, 3.0);
     }
 }

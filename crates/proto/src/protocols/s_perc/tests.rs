@@ -6,7 +6,7 @@ use serde::de::{self, IntoDeserializer};
 
 use super::*;
 use crate::control::Orders;
-use crate::testing::{alone, view, visitor};
+use crate::testing::{alone, is_granted_once, view, visitor};
 use anabranch_core::units::MILLISECOND;
 
 fn link(variant: Variant) -> Link {
@@ -62,17 +62,9 @@ fn offers_below_what_another_has_elsewhere_are_ignored_or_raised_until_the_round
 
 #[test]
 fn the_least_allocation_is_granted_once() {
-    let (mut source, orders) = (source(&Parameters::default(), &alone()), &mut Orders::default());
     let slots = [5, 3, 4].map(|allocation| Slot { allocation, ..UNSEEN }).to_vec();
     let reply = Header::SPerc(Probe { slots, ..Probe::first() });
-    for _ in 0..2 {
-        source.on_reply(Time(0), 0, &reply, orders);
-    }
-    assert_eq!((&orders.grants[..], orders.packets.len()), (&[(0, Rate(3.0))][..], 1));
-    source.leave(Time(0), orders);
-    let packet = orders.packets.remove(0).header;
-    source.on_reply(Time(0), 0, &packet, orders);
-    assert!(orders.has_left && !orders.packets[0].wants_reply && orders.grants.len() == 1);
+    is_granted_once(source(&Parameters::default(), &alone()), &reply, 3.0);
 }
 
 /// Shows an adaptive round packets of a round trip, `every` so long in ms, from one time to another in ms.
