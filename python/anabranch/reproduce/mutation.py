@@ -105,20 +105,21 @@ def _moved(quantity: PaperQuantity, row: Row) -> Iterator[PaperQuantity]:
 
 
 def _moved_numbers(number: Number, row: Row) -> Iterator[Number]:
-    """Give a number with the measured one out of its margin, above and below; for an aim of 0 the aim is moved."""
+    """Give a number with the measured one out of its margin, above and below; where one is 0 the aim is moved."""
     aim, beside = number.aim, number.beside
     if aim is not None:
         by, margin = aim.number, max(aim.margin, SHARE * abs(aim.number)) + (row.half_width or 0.0)
     else:
         assert beside is not None, "read_quantity gives it one of them"
         by, margin = row.against or 0.0, beside.tolerance
-    if by:
-        share = max(SHIFT, 2.0 * margin / abs(by))
-        for factor in (1.0 + share, 1.0 - share):
-            own = tuple(replace(reading, times=reading.times * factor) for reading in number.readings)
+    ours = float(row.ours)
+    if by and ours:
+        least = SHIFT * abs(ours)
+        for moved in (max(by + 2.0 * margin, ours + least), min(by - 2.0 * margin, ours - least)):
+            own = tuple(replace(reading, times=reading.times * moved / ours) for reading in number.readings)
             yield replace(number, readings=own)
         return
-    for moved in (3.0 * margin, -3.0 * margin):
+    for moved in (by + 3.0 * margin, by - 3.0 * margin):
         if aim is not None:
             yield replace(number, aim=replace(aim, published=moved, right=None, why=""))
         elif beside is not None:
