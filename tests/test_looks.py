@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
@@ -79,3 +80,14 @@ def test_lines_bars_and_boxes_of_protocols_have_their_colours() -> None:
     boxes = pl.DataFrame({"group": ["a", "a"], "name": names} | percentiles)
     patches = draw_boxes(boxes, ylabel="", xlabel="", logarithmic=False, title="").axes[0].patches
     assert [to_hex(patch.get_edgecolor()) for patch in patches] == expected
+
+
+def test_long_names_of_groups_do_not_overlap() -> None:
+    groups = [f"s-PERC, as {n} authors run it" for n in "abcdefghij"]
+    bars = pl.DataFrame({"group": groups, "name": "x", "value": 1.0, "is_given": False})
+    bars = bars.with_columns(half_width=pl.lit(None, pl.Float64))
+    figure = draw_estimates(bars, ylabel="", xlabel="protocols", title="")
+    axes = figure.axes[0]
+    labels = [label.get_window_extent() for label in axes.get_xticklabels()]
+    assert all(left.x1 < right.x0 for left, right in pairwise(labels))
+    assert min(label.y0 for label in labels) > axes.xaxis.label.get_window_extent().y1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 FILLED = 0.84
 """The part of its room that a group takes."""
+
+LETTER_IN, LINE_IN = 0.085, 0.15
+"""The width of a letter and the height of a line of a group's name."""
 
 
 def draw_grouped(
@@ -48,7 +52,9 @@ def draw_grouped(
         for place, name in enumerate(names):
             own = [groups.index(group) for group in rows.filter(name=name)["group"]]
             draw(axes, name, np.array(own) + (place - (len(names) - 1) / 2.0) * width, width)
-        axes.set_xticks(np.arange(len(groups)), labels=groups, size=9, color=INK, parse_math=False)
+        letters = max(int((figure.get_figwidth() - 1.0) / len(groups) / LETTER_IN), 1)
+        labels = [fill(group, letters, break_long_words=False, break_on_hyphens=False) for group in groups]
+        axes.set_xticks(np.arange(len(groups)), labels=labels, size=9, color=INK, parse_math=False)
         axes.set_xlim(-0.6, len(groups) - 0.4)
         axes.set_ylabel(ylabel, color=INK)
         axes.set_xlabel(xlabel, color=INK)
@@ -57,19 +63,19 @@ def draw_grouped(
         axes.set_axisbelow(True)
         axes.spines[["top", "right", "bottom"]].set_visible(False)
         axes.tick_params(axis="x", length=0)
-        _frame(figure, axes, title, note)
+        _frame(figure, axes, title, note, more_in=LINE_IN * max((label.count("\n") for label in labels), default=0))
     if file is not None:
         save(figure, file)
     return figure
 
 
-def _frame(figure: Figure, axes: Axes, title: str, note: str) -> None:
-    """Write the title above, and below the legend and the note."""
+def _frame(figure: Figure, axes: Axes, title: str, note: str, *, more_in: float) -> None:
+    """Write the title above, and below the legend and the note; names of groups take `more_in` besides their first line."""
     width, height = figure.get_size_inches()
     note_in = draw_words(figure, title, note)
     handles, labels = axes.get_legend_handles_labels()
     legend_in = draw_legend(figure, dict(zip(labels, handles, strict=True)), left_in=0.6, bottom_in=note_in + 0.04)
-    bottom_in = (0.6 if axes.get_xlabel() else 0.4) + legend_in + note_in
+    bottom_in = (0.6 if axes.get_xlabel() else 0.4) + more_in + legend_in + note_in
     figure.subplots_adjust(
         left=0.75 / width, right=1.0 - 0.2 / width, top=1.0 - 0.55 / height, bottom=bottom_in / height
     )
