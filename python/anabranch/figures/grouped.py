@@ -70,7 +70,7 @@ def draw_grouped(
 
 
 def _frame(figure: Figure, axes: Axes, title: str, note: str, *, more_in: float) -> None:
-    """Write the title above, and below the legend and the note; names of groups take `more_in` besides their first line."""
+    """Write the title above, and below the legend and the note; group names take `more_in` besides a line."""
     width, height = figure.get_size_inches()
     note_in = draw_words(figure, title, note)
     handles, labels = axes.get_legend_handles_labels()

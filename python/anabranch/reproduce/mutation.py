@@ -1,11 +1,11 @@
 """Mutation test of rows: each row that comes out is judged again with numbers that are wrong, and must turn.
 
-Two mutations try each row. *Moved*: a number is taken larger, and smaller, by a tenth or by enough to leave its margin;
-both must turn the row. The bound of a claim is taken ten times as large and as small, or the two sides of a
-claim change places; one of these must turn it. *Exchanged*: the outcome of a run is that of a rival, a run of the same
-item that differs in the protocol or the method; one rival must turn the row. A row has turned if its verdict is bad:
-``open`` is not enough. A row that does not turn could not have failed. ``common`` in its file says why a row need not
-tell protocols apart.
+Two mutations try each row. *Moved*: a number is taken larger, and smaller, by a tenth or by enough to leave its
+margin; both must turn the row. The bound of a claim is taken ten times as large and as small, or the two sides of a
+claim or of its quotient change places; one of these must turn it. *Exchanged*: the outcome of a run is that of a
+rival, a run of the same item that differs in the protocol or the method; one rival must turn the row. A row has
+turned if its verdict is bad: ``open`` is not enough. A row that does not turn could not have failed. ``common`` in
+its file says why a row need not tell protocols apart.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ SHIFT = 0.1
 
 FACTOR = 10.0
 """The factor by which the bound of a claim is moved."""
+
+CONTRARY: dict[Comparison, Comparison] = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
+"""The comparison of inverse numbers."""
 
 TINY = 1e-6
 """The largest bound that stands for 0."""
@@ -142,6 +145,9 @@ def _with(readings: tuple[Decided, ...], at: int, decided: Decided, number: int,
 
 
 def _moved_checks(check: Check) -> Iterator[Check]:
+    if check.left.bottom is not None and not isinstance(check.right, Ratio) and check.right and check.comparison != "=":
+        # The quotient the other way round, at most so much, is this one, at least one by so much.
+        yield replace(check, comparison=CONTRARY[check.comparison], right=1.0 / check.right)
     if isinstance(check.right, Ratio):
         if check.comparison != "=":
             yield replace(check, left=check.right, right=check.left)
