@@ -29,7 +29,7 @@ class Estimate:
 
     def __mul__(self, factor: float) -> Estimate:
         """Give as much of everything."""
-        half_width = None if self.half_width is None else self.half_width * factor
+        half_width = None if self.half_width is None else self.half_width * abs(factor)
         return Estimate(self.mean * factor, half_width, self.count)
 
     def __str__(self) -> str:

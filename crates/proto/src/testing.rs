@@ -41,8 +41,8 @@ pub fn alone() -> ConnectionView {
     ConnectionView { subflows: 1, claim: 1.0, demand: Rate(f64::INFINITY), packet: Bytes(1000), first_window: 10.0 }
 }
 
-/// Checks that a source is granted `rate` by a reply and by a second copy of it once, asks again once, and leaves with a
-/// last packet that wants no reply.
+/// Checks that a source that gets a reply twice is granted `rate` once and asks again once, and that it leaves with a last
+/// packet that wants no reply.
 pub fn is_granted_once(mut source: Box<dyn SourceControl>, reply: &Header, rate: f64) {
     let orders = &mut Orders::default();
     for _ in 0..2 {

@@ -53,7 +53,7 @@ def draw_grouped(
             own = [groups.index(group) for group in rows.filter(name=name)["group"]]
             draw(axes, name, np.array(own) + (place - (len(names) - 1) / 2.0) * width, width)
         letters = max(int((figure.get_figwidth() - 1.0) / len(groups) / LETTER_IN), 1)
-        labels = [fill(group, letters, break_long_words=False, break_on_hyphens=False) for group in groups]
+        labels = ["\n".join(_filled(line, letters) for line in group.split("\n")) for group in groups]
         axes.set_xticks(np.arange(len(groups)), labels=labels, size=9, color=INK, parse_math=False)
         axes.set_xlim(-0.6, len(groups) - 0.4)
         axes.set_ylabel(ylabel, color=INK)
@@ -67,6 +67,10 @@ def draw_grouped(
     if file is not None:
         save(figure, file)
     return figure
+
+
+def _filled(line: str, letters: int) -> str:
+    return fill(line, letters, break_long_words=False, break_on_hyphens=False)
 
 
 def _frame(figure: Figure, axes: Axes, title: str, note: str, *, more_in: float) -> None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from anabranch.reproduce.spec.verdict import Comparison
 
 SHIFT = 0.1
-"""The share by which a number is moved."""
+"""The least share by which a number is moved."""
 
 FACTOR = 10.0
 """The factor by which the bound of a claim is moved."""

@@ -303,7 +303,8 @@ def read_quantity(table: Table, runs: Mapping[str, Run], defaults: Defaults) -> 
     ------
     ScenarioError
         A wrong key or value; a run or measure that is not there; a quantity that nothing judges, or two numbers; a
-        margin over 5 % without its reason; a bad verdict on record without its cause.
+        margin over 5 % without its reason; a bad verdict on record without its cause; a claim or number of the paper
+        that only a corrected protocol decides.
     """
     name = table.text("name")
     table.call_it(name)
