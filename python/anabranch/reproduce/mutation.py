@@ -145,9 +145,10 @@ def _with(readings: tuple[Decided, ...], at: int, decided: Decided, number: int,
 
 
 def _moved_checks(check: Check) -> Iterator[Check]:
-    if check.left.bottom is not None and not isinstance(check.right, Ratio) and check.right and check.comparison != "=":
+    bound = None if isinstance(check.right, Ratio) or check.right <= 0.0 else check.right
+    if check.left.bottom is not None and bound is not None and check.comparison != "=":
         # The quotient the other way round, at most so much, is this one, at least one by so much.
-        yield replace(check, comparison=CONTRARY[check.comparison], right=1.0 / check.right)
+        yield replace(check, comparison=CONTRARY[check.comparison], right=1.0 / bound)
     if isinstance(check.right, Ratio):
         if check.comparison != "=":
             yield replace(check, left=check.right, right=check.left)
