@@ -18,7 +18,7 @@ from anabranch.commands import progress
 from anabranch.commands.progress import run_bar
 from anabranch.commands.text import count_text, time_text
 from anabranch.interrupts import held_interrupts
-from anabranch.runs.scenario import read_plan
+from anabranch.runs.scenario import read_plan, read_scenario
 from command import run as anabranch
 from labs import PROGRAM
 
@@ -85,6 +85,16 @@ def test_run_writes_a_folder_with_figures(tmp_path):
     assert found == sorted([*tables, *figures, "machine.json", "meta.json", "scenario.toml"])
     result = read_result(tmp_path / "a/b")
     assert (result.meta["seed"], result.meta["duration_s"], result.meta["title"]) == (7, 1.5, "Join and leave")
+
+
+def test_a_description_goes_with_the_result(tmp_path):
+    file = tmp_path / "s.toml"
+    text = JOIN.read_text(encoding="utf-8")
+    file.write_text('description = """\nWhat to look at.\n\n  a -- b\n"""\n' + text, encoding="utf-8")
+    result = run(file, sets=["run.duration=0.1 s"])
+    assert result.meta["description"] == "What to look at.\n\n  a -- b"
+    result.write(tmp_path / "out")
+    assert read_scenario(tmp_path / "out/scenario.toml").description == "What to look at.\n\n  a -- b"
 
 
 def test_dropped_packets_stand_below_the_table():

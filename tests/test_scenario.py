@@ -148,7 +148,7 @@ def test_one_text_is_no_list_of_values():
 
 def test_the_schema_lists_every_table():
     schema = json.loads(_core.Scenario.schema())
-    singles = {"title", "network", "run", "defaults", "assistance", "relays", "filters"}
+    singles = {"title", "description", "network", "run", "defaults", "assistance", "relays", "filters"}
     lists = {"demands", "node", "link", "connection", "traffic"}
     assert set(schema["properties"]) == singles | lists
     kept = Path(__file__).parents[1] / "crates" / "scenario" / "scenario.schema.json"

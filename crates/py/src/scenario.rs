@@ -38,6 +38,11 @@ impl PyScenario {
         self.0.title()
     }
 
+    #[getter]
+    fn description(&self) -> &str {
+        self.0.description()
+    }
+
     /// The network, if it is in the scenario file or made by a rule in it.
     fn network(&self, py: Python<'_>) -> PyResult<Option<PyNetwork>> {
         match watched(py, None, |_| self.0.network())?.map_err(value_error)? {

@@ -119,6 +119,7 @@ def _result(plan: Plan, outcome: _core.LiveOutcome, wall_s: float) -> Result:
     meta: dict[str, Any] = {
         "anabranch": version("anabranch"),
         "title": plan.title,
+        "description": plan.description,
         "seed": plan.core.seed,
         "finished": outcome.is_whole,
         "reached_s": outcome.reached_s,

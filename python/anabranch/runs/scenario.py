@@ -30,12 +30,15 @@ class Scenario:
     ----------
     title : str
         For headings; may be empty.
+    description : str
+        What the scenario shows and what to look at; may be empty.
     network : Network
     demands : Demands
         With ``demands.paths``, the paths that the file gives or asks for.
     """
 
     title: str
+    description: str
     network: Network
     demands: Demands
 
@@ -48,6 +51,8 @@ class Plan:
     ----------
     title : str
         For headings; may be empty.
+    description : str
+        What the scenario shows and what to look at; may be empty.
     network : Network
     core : object
         The plan as the compiled module has it.
@@ -59,6 +64,7 @@ class Plan:
     """
 
     title: str
+    description: str
     network: Network
     core: _core.Plan
     resolved: str
@@ -92,7 +98,7 @@ def read_scenario(scenario: str | os.PathLike[str], *, sets: Sequence[str] = ())
         core_demands, paths = read.core.connections(read.network.core, read.extra)
         demands = Demands(read.network, core_demands)
         demands.paths = Paths(demands, paths)
-    return Scenario(read.core.title, read.network, demands)
+    return Scenario(read.core.title, read.core.description, read.network, demands)
 
 
 def read_plan(
@@ -129,7 +135,9 @@ def read_plan(
         read = _load(scenario, sets, seed, folder, within)
         plan = read.core.plan(read.network.core, read.extra, read.text)
         resolved = read.core.resolved(read.network.core, read.extra, read.text)
-    return Plan(read.core.title, read.network, plan, resolved, tuple(dict.fromkeys(read.files)))
+    return Plan(
+        read.core.title, read.core.description, read.network, plan, resolved, tuple(dict.fromkeys(read.files))
+    )
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
@@ -138,6 +146,7 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
     titles = [plan.protocols[number] for number in core.connection_protocol]
     return {
         "title": plan.title,
+        "description": plan.description,
         "nodes": len(plan.network),
         "links": len(plan.network.core.link_names),
         "connections": len(titles),

@@ -168,6 +168,7 @@ def _result(plan: Plan, outcome: _core.Outcome, wall_s: float) -> Result:
     meta = {
         "anabranch": _own_version(),
         "title": plan.title,
+        "description": plan.description,
         "seed": plan.core.seed,
         "finished": outcome.is_whole,
         "reached_s": outcome.reached_s,

@@ -107,6 +107,11 @@ impl Scenario {
         &self.file.title
     }
 
+    /// What the scenario shows, without blank lines at its ends; may be empty.
+    pub fn description(&self) -> &str {
+        self.file.description.trim_matches('\n').trim_end()
+    }
+
     /// The table `[run]`, or its defaults.
     pub fn run(&self) -> RunTable {
         self.file.run()

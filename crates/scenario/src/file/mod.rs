@@ -49,6 +49,9 @@ pub struct File {
     /// Title for headings.
     #[serde(default)]
     pub title: String,
+    /// What the scenario shows and what to look at, in some sentences; pages show it first.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
     /// A network in a separate file or made by a rule, instead of `node` and `link` tables.
     #[schemars(with = "Option<NetworkTable>")]
     pub network: Option<Spanned<NetworkTable>>,
