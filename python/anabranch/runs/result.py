@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.folder import new_folder
+from anabranch.runs.protocols import window_protocols
 from anabranch.runs.scenario import read_scenario
 from anabranch.runs.series import Series
 from anabranch.runs.settling import (
@@ -143,7 +143,7 @@ class Result:
             return None
         samples = self.series["run"].filter(pl.col("present") > 0).drop_nulls("residual")
         is_granted = self.connections["granted_bps"].fill_null(0.0).sum() > 0
-        if not len(samples) or not is_granted or not _keep_windows().isdisjoint(self.connections["protocol"]):
+        if not len(samples) or not is_granted or not window_protocols().isdisjoint(self.connections["protocol"]):
             return None
         return float(samples["residual"][-1])
 
@@ -313,9 +313,3 @@ def _values(file: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ValueError(f"{file.name} has no values by name")  # noqa: TRY004
     return values
-
-
-def _keep_windows() -> set[str]:
-    """Give the titles of the protocols that keep windows."""
-    capabilities = ((title, _core.protocol_capabilities(name) or {}) for name, title, *_ in _core.protocols())
-    return {title for title, known in capabilities if known.get("keeps_windows")}
