@@ -146,7 +146,6 @@ def plan_facts(plan: Plan) -> dict[str, Any]:
     titles = [plan.protocols[number] for number in core.connection_protocol]
     return {
         "title": plan.title,
-        "description": plan.description,
         "nodes": len(plan.network),
         "links": len(plan.network.core.link_names),
         "connections": len(titles),
