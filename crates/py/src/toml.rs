@@ -1,6 +1,6 @@
-//! TOML texts as Python values.
+//! TOML texts: read as Python values, and edited.
 
-use anabranch_scenario::{Value, read_values};
+use anabranch_scenario::{Edit, Value, edited, read_values};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -38,6 +38,20 @@ fn plain(py: Python<'_>, value: Value) -> PyResult<Bound<'_, PyAny>> {
     })
 }
 
+/// Returns the text after each edit: a path of keys and numbers, and a value as TOML text, or nothing to remove.
+#[pyfunction]
+fn edit_toml(py: Python<'_>, text: &str, edits: Vec<Edit>) -> PyResult<String> {
+    py.detach(|| edited(text, &edits)).map_err(value_error)
+}
+
+/// Returns the keys and numbers that lead to what is at a line and a column, both counted from 1.
+#[pyfunction]
+fn key_at(py: Python<'_>, text: &str, line: usize, column: usize) -> Option<Vec<String>> {
+    py.detach(|| anabranch_scenario::key_at(text, line, column))
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(read_toml, module)?)
+    module.add_function(wrap_pyfunction!(read_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(edit_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(key_at, module)?)
 }

@@ -6,15 +6,19 @@
 //! column, reason and remedy; an unknown key is an error.
 
 mod build;
+mod edit;
 mod error;
 pub mod file;
+mod keys;
 mod schema;
 mod set;
 mod trace;
 mod values;
 
 pub use build::{NetworkFile, NetworkSource, Read, Scenario};
+pub use edit::{Edit, edited};
 pub use error::ScenarioError;
+pub use keys::key_at;
 pub use schema::scenario_schema;
 pub use trace::Trace;
 pub use values::{MOST_DEPTH, Value, read_values};

@@ -2,6 +2,7 @@
 
 mod by_key;
 mod draws;
+mod editing;
 mod failures;
 mod filters;
 mod mistakes;
