@@ -20,7 +20,7 @@ def solve(file: Path) -> tuple[str, str]:
     began = time.process_time()
     try:
         demands = ab.gravity(network, total=0.5 * network.core.capacity_bps.sum(), seed=1)
-        allocation = ab.solve(network, demands)
+        allocation = ab.solve(network, demands, fairness="upward-max-min")
     except ab.ScenarioError as error:
         return "refused", f"{file.stem} | {len(network)} | | | | {str(error)[:90]}..."
     found = allocation.certificate

@@ -128,7 +128,8 @@ def heterogeneous(seed, *, tolerance=1e-2):
     problem = random_problem(rng, 6)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        solved = ab.solve(problem, tolerance=tolerance, start="equal" if seed % 2 else None, max_passes=20_000)
+        start = "equal" if seed % 2 else None
+        solved = ab.solve(problem, fairness="upward-max-min", tolerance=tolerance, start=start, max_passes=20_000)
     return solved.converged, solved.passes, unfair_paths(problem, solved.path_rates, tolerance * (1 + 1e-6))
 
 

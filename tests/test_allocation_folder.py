@@ -63,7 +63,7 @@ def test_an_allocation_comes_back_with_its_tables_and_its_proof(allocations, kin
 def test_an_allocation_that_was_not_done_says_so_still(tmp_path):
     scenario = ab.read_scenario(TWO_PATHS)
     with pytest.warns(ab.errors.ConvergenceWarning):
-        allocation = ab.solve(scenario.network, scenario.demands, tolerance=1e-12, max_passes=2)
+        allocation = ab.solve(scenario.network, scenario.demands, method="c-slen", tolerance=1e-12, max_passes=2)
     allocation.write(tmp_path / "kept")
     again = ab.read_allocation(tmp_path / "kept")
     assert again.shortcoming == allocation.shortcoming

@@ -313,7 +313,11 @@ def test_starting_portions_are_equal_geometric_or_given(start, portions):
 
 def test_options_that_do_not_fit_are_told():
     for method, options, said in [
-        ("lp", {"bins": 3}, "bins was given, and lp takes none; leave it out, or take equi-depth-binner"),
+        (
+            "lp",
+            {"bins": 3},
+            "bins was given, and lp takes none; leave it out, or name a method that takes it: equi-depth-binner",
+        ),
         ("swan", {"iterations": 3}, "iterations was given, and swan takes none"),
         ("swan", {"ratio": 1.0}, "ratio is 1.0; it must be over 1 and finite"),
         ("swan", {"ratio": float("nan")}, "ratio is nan; it must be over 1"),
@@ -335,8 +339,8 @@ def test_options_that_do_not_fit_are_told():
         approximate(FORK, "swan", ratio="2")
     with pytest.raises(TypeError, match="unexpected keyword argument 'iteration'"):
         approximate(FORK, "adaptive-water-filler", iteration=2)
-    with pytest.raises(ValueError, match="for upward-max-min it must be one of c-slen, iewf, progressive-filling"):
-        ab.solve(FORK, method="swan")
+    with pytest.raises(ValueError, match="for upward-max-min: c-slen, iewf, progressive-filling"):
+        ab.solve(FORK, fairness="upward-max-min", method="swan")
 
 
 def test_progress_is_told():

@@ -156,17 +156,22 @@ def test_mistakes_that_concern_all_cases_are_told_at_once(bridge):
     problem = ab.Problem([1.0], [0, 1], [0], [0])
     for arguments, options, kind, said in [
         (([problem],), {"threads": 0}, ValueError, "threads is 0; it must be 1 or more"),
-        (([problem],), {"method": "lp"}, ValueError, "for upward-max-min it must be one of"),
+        (
+            ([problem],),
+            {"fairness": "alpha", "alpha": 2, "method": "lp"},
+            ValueError,
+            "^lp finds max-min fair rates, not",
+        ),
         (([problem],), {"paths": 3}, ValueError, "with demands, paths or a metric besides"),
         (([problem],), {"fairness": "fair"}, ValueError, "^fairness is"),
         (([problem],), {"method": "dual-simplex", "start": 0.3}, ValueError, "^start was given"),
-        (([problem],), {"start": "quick"}, ValueError, "^start is"),
-        (([problem],), {"start": 2.0}, ValueError, "^the ratio of the starting portions is 2"),
-        (([problem],), {"start": [0.0]}, ValueError, "^path 0: its starting portion is 0"),
+        (([problem],), {"method": "c-slen", "start": "quick"}, ValueError, "^start is"),
+        (([problem],), {"method": "c-slen", "start": 2.0}, ValueError, "^the ratio of the starting portions is 2"),
+        (([problem],), {"method": "c-slen", "start": [0.0]}, ValueError, "^path 0: its starting portion is 0"),
         (([problem],), {"fairness": "alpha", "alpha": 1000.0}, ValueError, "^alpha is 1000; it must be 0.1 to 100"),
         (([problem],), {"unit": 0.1}, ValueError, "^unit was given"),
-        (([problem],), {"stop_change": -1.0}, ValueError, "^stop_change is -1.0"),
-        (([problem],), {"bins": 3}, ValueError, "^bins was given, and the usual method for upward-max-min takes none"),
+        (([problem],), {"method": "c-slen", "stop_change": -1.0}, ValueError, "^stop_change is -1.0"),
+        (([problem],), {"bins": 3}, ValueError, "^bins was given, and the usual method for max-min takes none"),
         (([problem],), {"speed": 3}, TypeError, "unexpected keyword argument 'speed'"),
         ((bridge, []), {"paths": 0}, ValueError, "^the number of paths for each connection is 0"),
         ((bridge, []), {"metric": "length"}, ValueError, '^metric is "length"'),
@@ -182,7 +187,7 @@ def test_a_case_that_does_not_converge_is_warned_of_by_name():
     # c1 on A or B, c2 on A, both links of 2: the answer (2, 2) is approached like 1/n.
     slow = ab.Problem([2.0, 2.0], [0, 1, 2, 3], [0, 1, 0], [0, 0, 1])
     with pytest.warns(ab.ConvergenceWarning, match="case `slow`: c-slen stopped after 5 passes"):
-        (solved,) = ab.solve_many([ab.Case("slow", slow)], max_passes=5)
+        (solved,) = ab.solve_many([ab.Case("slow", slow)], method="c-slen", max_passes=5)
     assert not solved.allocation.converged
 
 
@@ -211,7 +216,8 @@ slow = ab.Problem([2.0, 2.0], [0, 1, 2, 3], [0, 1, 0], [0, 0, 1])
 quick = ab.Problem([1.0], [0, 1], [0], [0])
 done = []
 try:
-    for solved in ab.solve_many([quick, slow, slow, slow], threads=2, tolerance=1e-14, max_passes=10**12):
+    options = {"method": "c-slen", "tolerance": 1e-14, "max_passes": 10**12}
+    for solved in ab.solve_many([quick, slow, slow, slow], threads=2, **options):
         done.append(solved.name)
         print("first", flush=True)
 except KeyboardInterrupt:
@@ -261,6 +267,6 @@ def test_the_command_prints_and_writes_what_was_done_before_ctrl_c(tmp_path, mon
     assert left.value.code == 130
     told = capsys.readouterr()
     assert told.err == "anabranch: stopped after 2 of 57 cases\n"
-    assert "upward-max-min by c-slen: 2 cases, 2 certified" in told.out
+    assert "max-min by dual-simplex: 2 cases, 2 certified" in told.out
     assert len(pl.read_parquet(out / "cases.parquet")) == 2
     assert json.loads((out / "meta.json").read_text(encoding="utf-8"))["finished"] is False

@@ -99,6 +99,6 @@ def test_a_path_that_is_too_dear_stays_unused_and_says_so(open_file, tmp_path):
 def test_what_is_not_certified_is_called_so(open_file, tmp_path):
     scenario = ab.read_scenario(TWO_PATHS)
     with pytest.warns(ab.errors.ConvergenceWarning):
-        allocation = ab.solve(scenario.network, scenario.demands, tolerance=1e-12, max_passes=2)
+        allocation = ab.solve(scenario.network, scenario.demands, method="c-slen", tolerance=1e-12, max_passes=2)
     page = open_allocation(open_file, tmp_path, allocation)
     expect(page.get_by_text("not certified: the residual is")).to_be_visible()

@@ -95,8 +95,8 @@ def test_options_that_do_not_fit_are_told():
         ({"fairness": "alpha", "alpha": 0}, "alpha is 0; it must be 0.1 to 100"),
         ({"fairness": "alpha", "alpha": float("nan")}, "alpha is NaN; it must be"),
         ({"fairness": "proportional", "alpha": 2}, "alpha is 2; for proportional it is 1"),
-        ({"alpha": 2}, "alpha is 2; upward-max-min takes none"),
-        ({"fairness": "proportional", "method": "lp"}, "for proportional it must be one of interior-point"),
+        ({"fairness": "max-min", "alpha": 2}, "alpha is 2; max-min takes none; leave it out"),
+        ({"fairness": "proportional", "method": "lp"}, "take one of the methods for proportional: interior-point"),
     ]:
         with pytest.raises(ValueError, match=re.escape(said)):
             ab.solve(FIGURE_2A, **options)

@@ -25,7 +25,7 @@ def diamond():
 def test_a_network_is_solved_with_levels_bottlenecks_and_proof(diamond):
     # Both connections may use all 14 Mbit/s: 7 each.
     demands = ab.demands(diamond, ["a", "a"], ["d", "d"], name=["one", "two"])
-    allocation = ab.solve(diamond, demands, paths=2)
+    allocation = ab.solve(diamond, demands, paths=2, fairness="upward-max-min")
     assert allocation.connections["name"].to_list() == ["one", "two"]
     np.testing.assert_allclose(allocation.connections["rate_bps"], 7e6, rtol=1e-9)
     assert allocation.subflows["path"].to_list() == ["a > b > d", "a > c > d"] * 2
@@ -131,25 +131,31 @@ def test_options_out_of_range_are_told():
     problem = ab.Problem([1.0, 1.0], [0, 1, 2], [0, 1], [0, 0])
     for options, said in [
         ({"fairness": "fair"}, 'fairness is "fair"; it must be one of'),
-        ({"method": "lp"}, "for upward-max-min it must be one of"),
+        (
+            {"fairness": "upward-max-min", "method": "lp"},
+            "^lp finds max-min fair rates, not upward-max-min fair ones; leave out the fairness, or take one of",
+        ),
+        ({"method": "newton"}, 'method is "newton"; it must be one of c-slen, iewf, '),
         ({"method": "progressive-filling"}, "has 2 paths"),
         ({"tolerance": 0}, "tolerance is 0"),
-        ({"max_passes": 0}, "max_passes is 0"),
-        ({"start": "random"}, 'start is "random"'),
-        ({"start": 2.0}, "over 0 and at most 1"),
-        ({"start": [1.0]}, "1 starting portions for 2 paths"),
-        ({"start": [[1.0, 1.0]]}, "start has 2 axes"),
-        ({"start": [1.0, 0.0]}, "path 1: its starting portion is 0; it must be positive"),
-        ({"stop_change": 0}, "stop_change is 0; it must be positive"),
-        ({"stop_change": "1 kbit/s"}, "the problem has a unit of its own"),
-        ({"unit": 0.1}, "the usual method for upward-max-min takes none"),
+        ({"method": "c-slen", "max_passes": 0}, "max_passes is 0"),
+        ({"method": "c-slen", "start": "random"}, 'start is "random"'),
+        ({"method": "c-slen", "start": 2.0}, "over 0 and at most 1"),
+        ({"method": "c-slen", "start": [1.0]}, "1 starting portions for 2 paths"),
+        ({"method": "c-slen", "start": [[1.0, 1.0]]}, "start has 2 axes"),
+        ({"method": "c-slen", "start": [1.0, 0.0]}, "path 1: its starting portion is 0; it must be positive"),
+        ({"method": "c-slen", "stop_change": 0}, "stop_change is 0; it must be positive"),
+        ({"method": "c-slen", "stop_change": "1 kbit/s"}, "the problem has a unit of its own"),
+        ({"unit": 0.1}, "the usual method for max-min takes none; leave it out, or name a method that takes it: iewf"),
+        ({"method": "dual-simplex", "max_passes": 5}, "max_passes was given, and dual-simplex takes none"),
+        ({"method": "lp", "stop_change": 0.1}, "stop_change was given, and lp takes none"),
         ({"paths": 3}, "with demands, paths or a metric besides"),
         ({"method": "iewf", "unit": 1e-12}, "give one of"),
         (
             {"method": "dual-simplex", "start": 0.3},
-            "start was given, and dual-simplex takes none; leave it out, or take c-slen, iewf",
+            "start was given, and dual-simplex takes none; leave it out, or name a method that takes it: c-slen, iewf",
         ),
-        ({"fairness": "max-min", "start": "equal"}, "the usual method for max-min takes none; leave it out, or take"),
+        ({"fairness": "max-min", "start": "equal"}, "the usual method for max-min takes none; leave it out, or name"),
         (
             {"fairness": "proportional", "start": 0.3},
             "for proportional takes none; leave it out; it is for c-slen, iewf",
@@ -166,7 +172,7 @@ def test_a_solver_that_is_not_done_says_so_and_how_far_it_is():
         ab.ConvergenceWarning,
         match=r"stopped after 5 passes with a residual of 0\.1 \(tolerance 0\.01\): raise max_passes",
     ):
-        allocation = ab.solve(problem, start="equal", max_passes=5)
+        allocation = ab.solve(problem, method="c-slen", start="equal", max_passes=5)
     assert not allocation.converged
     with pytest.raises(ab.CertificateError, match=r"no link holds it back: its best one is 0\.1 short"):
         allocation.certify()
@@ -196,12 +202,13 @@ def test_upward_max_min_starts_from_geometric_portions():
         assert found.tolist() != equal.tolist()
     # Where each connection has one path there is nothing to choose, and a start does no harm.
     single = ab.Problem([3.0], [0, 1, 2], [0, 0], [0, 1])
-    assert ab.solve(single, start=0.5).connection_rates.tolist() == [1.5, 1.5]
+    assert ab.solve(single, fairness="upward-max-min", start=0.5).connection_rates.tolist() == [1.5, 1.5]
 
 
 def test_numpy_scalars_will_do_for_options():
     problem = ab.Problem([1.0, 1.0], [0, 1, 2], [0, 1], [0, 0])
-    allocation = ab.solve(problem, start=np.float32(0.5), tolerance=np.float64(1e-3), max_passes=np.int64(50))
+    options = {"start": np.float32(0.5), "tolerance": np.float64(1e-3), "max_passes": np.int64(50)}
+    allocation = ab.solve(problem, method="c-slen", **options)
     np.testing.assert_allclose(allocation.connection_rates, 2.0)
 
 
@@ -252,7 +259,7 @@ def test_iewf_ends_within_seconds_where_its_unit_is_too_small_for_the_problem():
 def test_a_connection_is_not_certified_at_a_part_of_its_fair_rate():
     # Connection 0 has links of 1 and 1000, connection 1 the first alone: it must have all of it.
     problem = ab.Problem([1.0, 1000.0], [0, 1, 2, 3], [0, 1, 0], [0, 0, 1])
-    allocation = ab.solve(problem)
+    allocation = ab.solve(problem, method="c-slen")
     np.testing.assert_allclose(allocation.connection_rates, [1000.0, 1.0], rtol=1e-2)
     with pytest.raises(ab.CertificateError, match="no link holds it back"):
         ab.Allocation(
@@ -265,6 +272,7 @@ def test_an_allocation_is_written_whole_or_not_at_all(diamond, tmp_path):
     allocation.write(tmp_path / "out")
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
         "connections.parquet",
+        "levels.parquet",
         "links.parquet",
         "meta.json",
         "nodes.parquet",
@@ -332,7 +340,7 @@ def test_global_max_min_is_certified_and_dominates_on_random_problems():
         exact.certify()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ab.ConvergenceWarning)
-            upward = ab.solve(problem, tolerance=1e-3)
+            upward = ab.solve(problem, fairness="upward-max-min", tolerance=1e-3)
         # Leximin order: the sorted levels of the exact answer are at least those of any other, at the first difference.
         ours, other = np.sort(exact.certificate.levels), np.sort(upward.certificate.levels)
         differ = np.flatnonzero(np.abs(ours - other) > 1e-6)
@@ -347,7 +355,7 @@ def test_ctrl_c_keeps_the_passes_made_until_then():
         raise KeyboardInterrupt
 
     with pytest.raises(ab.SolveInterrupted, match=r"c-slen was stopped after 1 pass$") as stopped:
-        ab.solve(problem, tolerance=1e-12, progress=stop)
+        ab.solve(problem, method="c-slen", tolerance=1e-12, progress=stop)
     allocation = stopped.value.allocation
     assert not allocation.converged
     assert "it was stopped" in allocation.shortcoming

@@ -90,24 +90,52 @@ def test_methods_refuse_the_options_that_they_do_not_list(name):
 
 
 def test_a_method_of_another_kind_of_fairness_is_told_with_the_kinds_that_it_finds():
-    with pytest.raises(ValueError, match=r"one of c-slen, .*dual-simplex, or take fairness max-min, which swan finds$"):
-        ab.solve(TWO_PATHS, method="swan")
-    with pytest.raises(ValueError, match=r"or take fairness proportional or alpha, which interior-point finds$"):
+    fitting = "c-slen, iewf, progressive-filling, dual-simplex$"
+    said = "^swan finds max-min fair rates, not upward-max-min fair ones; leave out the fairness, or take one of the "
+    with pytest.raises(ValueError, match=f"{said}methods for upward-max-min: {fitting}"):
+        ab.solve(TWO_PATHS, fairness="upward-max-min", method="swan")
+    said = "^interior-point finds proportional and alpha fair rates, not max-min fair ones"
+    with pytest.raises(ValueError, match=said):
         ab.solve(TWO_PATHS, fairness="max-min", method="interior-point")
     with pytest.raises(ValueError, match=r"it must be one of interior-point$"):
         ab.solve(TWO_PATHS, fairness="proportional", method="newton")
 
 
+def test_max_min_is_the_kind_of_fairness_where_nothing_is_named_and_a_method_implies_its_own():
+    # A link of 2 for c0 alone, one of 2 for both: c0 leaves the second to c1, and each has 2.
+    shared = ab.Problem([2.0, 2.0], [0, 1, 2, 3], [0, 1, 1], [0, 0, 1])
+    exact = ab.solve(shared)
+    assert (exact.fairness, exact.method, exact.tolerance) == ("max-min", "dual-simplex", 1e-6)
+    assert exact.connection_rates.tolist() == pytest.approx([2.0, 2.0], rel=1e-12)
+    assert ab.solve(ONE_PATH).how == "max-min by progressive-filling"
+    implied = {name: ab.solve(ONE_PATH, method=name).fairness for name in METHODS}
+    assert {name for name, fairness in implied.items() if fairness == "upward-max-min"} == {"c-slen", "iewf"}
+    assert {name for name, fairness in implied.items() if fairness == "proportional"} == {"interior-point"}
+    assert {fairness for name, fairness in implied.items() if "max-min" in METHODS[name].fairness} == {"max-min"}
+    assert ab.solve(shared, alpha=2.0).fairness == "alpha"
+    assert ab.solve(shared, method="interior-point", alpha=2.0).fairness == "alpha"
+
+
+def test_max_min_fair_rates_are_upward_max_min_fair_too():
+    # c0 on links of 3 and 1, c1 on links of 2 and of the first: found as max-min, proved as upward max-min.
+    problem = ab.Problem([3.0, 1.0, 2.0], [0, 1, 2, 4, 5], [0, 1, 0, 2, 2], [0, 0, 1, 1])
+    exact = ab.solve(problem)
+    facts = {"fairness": "upward-max-min", "method": "dual-simplex", "tolerance": 1e-6, "passes": 1}
+    ab.Allocation(problem, exact.path_rates, **facts).certify()
+
+
 def test_a_method_of_another_kind_takes_its_options_nowhere_else():
-    with pytest.raises(ValueError, match=r"takes none; leave it out; it is for swan, geometric-binner$"):
+    with pytest.raises(
+        ValueError, match=r"takes none; leave it out, or name a method that takes it: swan, geometric-binner$"
+    ):
         ab.solve(TWO_PATHS, ratio=3.0)
 
 
 def test_counts_have_an_end():
     with pytest.raises(ValueError, match="max_passes is 4611686018427387905; it must be at most 4611686018427387904"):
-        ab.solve(TWO_PATHS, max_passes=2**62 + 1)
+        ab.solve(TWO_PATHS, method="c-slen", max_passes=2**62 + 1)
     with pytest.raises(TypeError, match=r"max_passes is 1\.5; it must be a whole number"):
-        ab.solve(TWO_PATHS, max_passes=1.5)
+        ab.solve(TWO_PATHS, method="c-slen", max_passes=1.5)
     # More bins than connections: a bin for each.
     many = ab.solve(TWO_PATHS, fairness="max-min", method="equi-depth-binner", bins=2**62)
     assert many.connection_rates.tolist() == [2.0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
-from anabranch.solvers.fairness import FAIRNESS
+from anabranch.solvers.fairness import BOTTLENECK_TOLERANCE, FAIRNESS
 from anabranch.solvers.methods import METHODS, methods_for, takers_of
 from anabranch.solvers.options import OPTIONS, Options
 
@@ -54,18 +54,19 @@ def check_options(**options: Unpack[Options]) -> Request:
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if unknown := [name for name in options if name not in OPTIONS]:
         raise TypeError(f"solve() got an unexpected keyword argument '{unknown[0]}'")
-    fairness: FairnessName = OPTIONS["fairness"].values.check(
-        "fairness", given.pop("fairness", OPTIONS["fairness"].default)
-    )
-    method = _checked_method(given.pop("method", None), fairness)
+    asked: FairnessName | None = given.pop("fairness", None)
+    if asked is not None:
+        asked = OPTIONS["fairness"].values.check("fairness", asked)
+    method = _checked_method(given.pop("method", None), asked)
+    fairness = _implied_fairness(method, has_alpha="alpha" in given) if asked is None else asked
     taker = f"the usual method for {fairness}" if method is None else method.name
     for name in given:
         if not OPTIONS[name].is_general and not _is_taken(name, fairness, method):
-            raise ValueError(f"{name} was given, and {taker} takes none; {_remedy(name, fairness)}")
+            raise ValueError(f"{name} was given, and {taker} takes none; {_remedy(name, asked)}")
     alpha = _checked_alpha(given.pop("alpha", None), fairness)
     checked = {name: OPTIONS[name].values.check(name, value) for name, value in given.items()}
     defaults = {name: option.default for name, option in OPTIONS.items() if option.is_general}
-    settled = defaults | {"fairness": fairness, "alpha": alpha, "tolerance": FAIRNESS[fairness].tolerance} | checked
+    settled = defaults | {"fairness": fairness, "alpha": alpha, "tolerance": _tolerance(fairness, method)} | checked
     return Request(
         fairness,
         method,
@@ -74,17 +75,34 @@ def check_options(**options: Unpack[Options]) -> Request:
     )
 
 
-def _checked_method(name: str | None, fairness: FairnessName) -> Method | None:
+def _checked_method(name: str | None, asked: FairnessName | None) -> Method | None:
+    """Return the method of a name, if it finds the kind of fairness that was asked for."""
     if name is None:
         return None
-    known = methods_for(fairness)
-    if name not in known:
-        other = ""
-        if name in METHODS:
-            kinds = METHODS[name].fairness
-            other = f", or take fairness {' or '.join(kinds)}, which {name} finds"
-        raise ValueError(f'method is "{name}"; for {fairness} it must be one of {", ".join(known)}{other}')
-    return METHODS[name]
+    if name not in METHODS:
+        known = ", ".join(METHODS if asked is None else methods_for(asked))
+        raise ValueError(f'method is "{name}"; it must be one of {known}')
+    method = METHODS[name]
+    if asked is not None and asked not in method.fairness:
+        raise ValueError(
+            f"{name} finds {' and '.join(method.fairness)} fair rates, not {asked} fair ones; leave out the fairness,"
+            f" or take one of the methods for {asked}: {', '.join(methods_for(asked))}"
+        )
+    return method
+
+
+def _tolerance(fairness: FairnessName, method: Method | None) -> float:
+    """Return the default tolerance; approximations are far from exact, whatever their kind of fairness."""
+    is_exact = method is None or not method.is_approximation
+    return FAIRNESS[fairness].tolerance if is_exact else BOTTLENECK_TOLERANCE
+
+
+def _implied_fairness(method: Method | None, *, has_alpha: bool) -> FairnessName:
+    """Return the kind of fairness where none is asked for: of those that the method finds, the usual one first."""
+    kinds = tuple(FAIRNESS) if method is None else method.fairness
+    if has_alpha and "alpha" in kinds:
+        return "alpha"
+    return next(kind for kind in FAIRNESS if kind in kinds)
 
 
 def _is_taken(option: str, fairness: FairnessName, method: Method | None) -> bool:
@@ -94,11 +112,13 @@ def _is_taken(option: str, fairness: FairnessName, method: Method | None) -> boo
     return method in takers if method is not None else any(fairness in taker.usual_for for taker in takers)
 
 
-def _remedy(option: str, fairness: FairnessName) -> str:
-    fitting = [name for name in takers_of(option) if name in methods_for(fairness)]
+def _remedy(option: str, asked: FairnessName | None) -> str:
+    """Say which methods take an option; if a kind of fairness was asked for, those that find it."""
+    takers = takers_of(option)
+    fitting = [name for name in takers if asked is None or asked in METHODS[name].fairness]
     if fitting:
-        return f"leave it out, or take {', '.join(fitting)}"
-    return f"leave it out; it is for {', '.join(takers_of(option))}"
+        return f"leave it out, or name a method that takes it: {', '.join(fitting)}"
+    return f"leave it out; it is for {', '.join(takers)}"
 
 
 def _checked_alpha(alpha: Any, fairness: FairnessName) -> float | None:

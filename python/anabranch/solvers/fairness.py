@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-FairnessName = Literal["upward-max-min", "max-min", "proportional", "alpha"]
+FairnessName = Literal["max-min", "upward-max-min", "proportional", "alpha"]
 
 BOTTLENECK_TOLERANCE = 1e-2
 """Within a hundredth of fair for the worst-off subflow of all: some 300 passes on a network of 200 nodes, all pairs."""
@@ -37,11 +37,14 @@ class Fairness:
 
 
 FAIRNESS: dict[FairnessName, Fairness] = {
-    "upward-max-min": Fairness(
-        "No connection can gain, even if all connections with greater rates are removed [danna2017]."
-    ),
     "max-min": Fairness(
         "The least rate is as great as it can be, then the second least, and so on, over all ways to use the paths."
+        " Such rates are upward max-min fair too.",
+        EXACT_TOLERANCE,
+    ),
+    "upward-max-min": Fairness(
+        "No connection can gain, even if all connections with greater rates are removed [danna2017]; the kind that"
+        " distributed protocols find."
     ),
     "proportional": Fairness(
         "The sum of ``weight * log(rate)`` is as great as it can be [kelly1998].", EXACT_TOLERANCE, alpha=1.0
@@ -54,3 +57,6 @@ FAIRNESS: dict[FairnessName, Fairness] = {
     ),
 }
 """The kinds of fairness by name, the usual one first."""
+
+USUAL: FairnessName = "max-min"
+"""The kind of fairness if neither a kind nor a method is named."""

@@ -6,7 +6,7 @@ from typing import Annotated, TypedDict, get_args, get_type_hints
 
 from numpy.typing import ArrayLike
 
-from anabranch.solvers.fairness import BOTTLENECK_TOLERANCE, EXACT_TOLERANCE, FairnessName
+from anabranch.solvers.fairness import BOTTLENECK_TOLERANCE, EXACT_TOLERANCE, USUAL, FairnessName
 from anabranch.solvers.methods import METHODS, MethodName
 from anabranch.solvers.option import Option
 from anabranch.solvers.values import Alpha, Count, Number, OneOf, Portions, Rate
@@ -20,8 +20,13 @@ class Options(TypedDict, total=False):
     """
 
     fairness: Annotated[
-        FairnessName,
-        Option("The kind of fairness.", OneOf(get_args(FairnessName)), default="upward-max-min", is_general=True),
+        FairnessName | None,
+        Option(
+            "The kind of fairness.",
+            OneOf(get_args(FairnessName)),
+            unset=f"{USUAL}, or what the method finds",
+            is_general=True,
+        ),
     ]
     alpha: Annotated[
         float | None,
@@ -38,7 +43,7 @@ class Options(TypedDict, total=False):
             "The relative tolerance within which every path must have a bottleneck, or prices and rates must be"
             " optimal.",
             Number(over=0.0, under=1.0),
-            unset=f"{BOTTLENECK_TOLERANCE:g}, for proportional and alpha fairness {EXACT_TOLERANCE:g}",
+            unset=f"{EXACT_TOLERANCE:g}, for upward max-min fairness and approximations {BOTTLENECK_TOLERANCE:g}",
             is_general=True,
         ),
     ]
@@ -52,13 +57,10 @@ class Options(TypedDict, total=False):
         ),
     ]
     max_passes: Annotated[
-        int,
+        int | None,
         Option(
             "The greatest number of passes. A solver that has not converged by then stops, and its answer says so.",
             Count(),
-            default=10_000,
-            only_for="methods that work in passes",
-            is_general=True,
         ),
     ]
     stop_change: Annotated[
@@ -69,8 +71,6 @@ class Options(TypedDict, total=False):
             details="This is the rule of [ludena2021]; it may stop far from a fair allocation. Whatever the change is,"
             " a solver also stops when every path has a bottleneck to the tolerance.",
             unset="2 % of the unit for iewf, none for c-slen",
-            only_for="methods that work in passes",
-            is_general=True,
         ),
     ]
     start: Annotated[

@@ -64,7 +64,7 @@ def solve_run(run: Run, unit_bps: float, *, timed: bool) -> Solved:
             # Where the papers start.
             start="equal" if method in takers_of("start") else None,
             tolerance=run.tolerance,
-            max_passes=run.passes,
+            max_passes=run.passes if method in takers_of("max_passes") else None,
             stop_change=stop_change,
             unit=unit,
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from anabranch import _core
 from anabranch.solvers.iterate import solve_by_passes
 from anabranch.solvers.method import Method
-from anabranch.solvers.methods.c_slen import START_RATIO
+from anabranch.solvers.methods.c_slen import MOST_PASSES, START_RATIO
 
 if TYPE_CHECKING:
     from anabranch.allocation.allocation import Allocation
@@ -37,5 +37,5 @@ METHOD = Method(
     does="IEWF, water-filling in equal steps, to compare with c-SLEN [ludena2021]",
     fairness=("upward-max-min",),
     solve=solve,
-    options={"start": START_RATIO, "unit": None},
+    options={"start": START_RATIO, "unit": None, "max_passes": MOST_PASSES, "stop_change": None},
 )
