@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,8 @@ def run(*arguments: object, cwd: str | Path | None = None) -> Done:
     printed, said = io.StringIO(), io.StringIO()
     with contextlib.ExitStack() as undone:
         undone.enter_context(mock.patch.object(sys, "argv", ["anabranch", *map(str, arguments)]))
-        undone.enter_context(mock.patch.dict("os.environ", {"COLUMNS": "120", "NO_COLOR": "1"}))
+        undone.enter_context(mock.patch.dict("os.environ", {"NO_COLOR": "1"}))
+        os.environ.pop("COLUMNS", None)
         undone.enter_context(contextlib.redirect_stdout(printed))
         undone.enter_context(contextlib.redirect_stderr(said))
         if cwd is not None:

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import polars.selectors as cs
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from anabranch import _core
 from anabranch.commands import INTERRUPTED
-from anabranch.commands.text import more_text, printable
+from anabranch.commands.tables import column
+from anabranch.commands.tables.table import print_table, print_text
+from anabranch.commands.text import more_text, rate_text
 from anabranch.errors import CertificateError, ScenarioError
 from anabranch.folder import check_place
+from anabranch.model.link_labels import link_labels
 from anabranch.page import allocation_content, write_report
 from anabranch.solvers.methods import METHODS
 
@@ -24,6 +23,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anabranch.allocation.allocation import Allocation
+    from anabranch.model.network import Network
+
+MOST_LINKS = 5
+"""The number of links that are shown."""
 
 
 def check_places(*, out: Path | None, figure: Path | None, report: Path | None) -> None:
@@ -78,32 +81,57 @@ def _json(allocation: Allocation) -> str:
 
 
 def _print(allocation: Allocation, rows: int) -> None:
-    """Print a row for each connection, and what is to be said of all."""
-    console = Console()
-    console.width = console.width if console.is_terminal else 200
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("connection", "rate", "demand", "met", "level", "bottleneck"):
-        table.add_column(heading, justify="left" if heading in {"connection", "bottleneck"} else "right")
+    """Print a row for each connection, the links that limit the most, and what is to be said of all."""
     has_all = pl.col("held_by") == "demand"
     # Levels that are equal but for rounding keep the order of the input.
     level = pl.col("level_bps").round_sig_figs(6)
     frame = allocation.connections.sort(has_all, level, maintain_order=True)
     shown = frame.head(rows) if rows else frame
-    columns = ("name", "rate_bps", "demand_bps", "met", "level_bps", "bottleneck", "held_by")
-    for name, rate, demand, met, level, bottleneck, held_by in shown.select(columns).iter_rows():
-        table.add_row(
-            Text(printable(name)),
-            _core.format_rate(rate),
-            "" if demand is None else _core.format_rate(demand),
-            "" if met is None else f"{met:.1%}",
-            _core.format_rate(level),
-            Text(printable(bottleneck) if bottleneck else held_by),
-        )
-    console.print(table)
-    left = len(frame) - len(shown)
-    if left:
-        console.print(more_text(left), highlight=False)
-    _print_summary(console, allocation, frame)
+    label = link_labels(_network(allocation))
+    held = zip(shown["bottleneck"], shown["held_by"], strict=True)
+    print_table(
+        [
+            column.names("connection", shown["name"]),
+            column.rates("rate", shown["rate_bps"]),
+            column.rates("demand", shown["demand_bps"], leaves=1),
+            column.shares("met", shown["met"]),
+            column.rates("level", shown["level_bps"], leaves=2),
+            column.names("bottleneck", (label[link] if link is not None else by for link, by in held)),
+        ]
+    )
+    if left := len(frame) - len(shown):
+        typer.echo(more_text(left))
+    _print_links(allocation, label)
+    _print_summary(allocation, frame)
+
+
+def _network(allocation: Allocation) -> Network:
+    assert allocation.paths is not None, "it is of a network"
+    return allocation.paths.demands.network
+
+
+def _print_links(allocation: Allocation, label: dict[str, str]) -> None:
+    """Print the links with the highest utilisation; of saturated ones those that limit most connections."""
+    limits = allocation.connections["bottleneck"].drop_nulls().value_counts()
+    columns = {"bottleneck": "name", "count": "limited"}
+    busy = allocation.links.join(limits.rename(columns), on="name", how="left", maintain_order="left")
+    busy = busy.filter(pl.col("load_bps") > 0).with_columns(pl.col("limited").fill_null(0))
+    utilisation = pl.col("utilisation").fill_null(0.0)
+    is_full = utilisation >= 1.0 - allocation.tolerance
+    order = (is_full, pl.when(is_full).then("limited"), pl.when(is_full).then(1.0).otherwise(utilisation))
+    busy = busy.sort(*order, descending=True, maintain_order=True).head(MOST_LINKS)
+    if not len(busy):
+        return
+    typer.echo()
+    print_table(
+        [
+            column.names("link", (label[name] for name in busy["name"])),
+            column.rates("capacity", busy["capacity_bps"]),
+            column.shares("utilisation", busy["utilisation"]),
+            column.counts("subflows", busy["subflows"], leaves=2),
+            column.counts("bottleneck of", busy["limited"], unit="connections", leaves=1),
+        ]
+    )
 
 
 def _doubt(allocation: Allocation) -> str:
@@ -115,11 +143,11 @@ def _doubt(allocation: Allocation) -> str:
     return "nothing is wrong"
 
 
-def _print_summary(console: Console, allocation: Allocation, frame: pl.DataFrame) -> None:
+def _print_summary(allocation: Allocation, frame: pl.DataFrame) -> None:
     facts = allocation.summary()
-    carried = _core.format_rate(facts["total_rate_bps"])
+    carried = rate_text(facts["total_rate_bps"])
     asked = None if frame["demand_bps"].null_count() else float(frame["demand_bps"].sum())
-    of = "" if asked is None else f" of {_core.format_rate(asked)} asked for"
+    of = "" if asked is None else f" of {rate_text(asked)} asked for"
     short = f"to {facts['tolerance']:g} (worst {facts['residual']:.2g})"
     held = f"every subflow has a bottleneck {short}"
     if "gap" in facts:
@@ -142,6 +170,6 @@ def _print_summary(console: Console, allocation: Allocation, frame: pl.DataFrame
         f"carried {carried}{of}; {passes}",
         f"{proof}, links are overloaded by at most {facts['overload']:.1g}" if not proof.startswith("NOT") else proof,
     )
-    console.print()
+    typer.echo()
     for line in lines:
-        console.print(line, highlight=False, markup=False)
+        print_text(line)

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import polars.selectors as cs
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from anabranch import _core
 from anabranch.commands import INTERRUPTED
-from anabranch.commands.text import more_text, printable, time_text
+from anabranch.commands.tables import column
+from anabranch.commands.tables.table import print_table, print_text
+from anabranch.commands.text import more_text, rate_text, time_text
 from anabranch.errors import ScenarioError
 from anabranch.folder import new_folder, put_parquet
 from anabranch.model.paths import Paths
@@ -35,8 +33,6 @@ if TYPE_CHECKING:
 
 INTACT = "nothing"
 """The case in which nothing fails, by what fails."""
-
-COLUMNS = ("case", "carried_bps", "met", "least_met", "least_level_bps", "cut_off", "certified")
 
 
 @dataclass
@@ -161,30 +157,25 @@ def _write(cases: Cases, table: pl.DataFrame, out: Path, origin: dict[str, Any])
 
 
 def _print(cases: Cases, table: pl.DataFrame, rows: int) -> None:
-    console = Console()
-    console.width = console.width if console.is_terminal else 200
-    printed = Table(box=None, pad_edge=False, header_style="bold")
-    first = "fails" if cases.is_failures else "demands"
-    for heading in (first, "carried", "met", "least met", "least level", "cut off", "certified"):
-        printed.add_column(heading, justify="left" if heading == first else "right")
     shown = table.head(rows) if rows else table
-    for name, carried, met, least_met, level, cut_off, certified in shown.select(COLUMNS).iter_rows():
-        printed.add_row(
-            Text(printable(name)),
-            _core.format_rate(carried),
-            "" if met is None else f"{met:.1%}",
-            "" if least_met is None else f"{least_met:.1%}",
-            "" if level is None else _core.format_rate(level),
-            str(cut_off or ""),
-            "yes" if certified else "no",
-        )
-    console.print(printed)
-    left = len(table) - len(shown)
-    if left:
-        console.print(more_text(left), highlight=False)
-    console.print()
+    print_table(
+        [
+            column.names("fails" if cases.is_failures else "demands", shown["case"]),
+            column.rates("carried", shown["carried_bps"]),
+            column.shares("met", shown["met"], leaves=3),
+            column.shares("least met", shown["least_met"]),
+            column.rates("least level", shown["least_level_bps"], leaves=2),
+            column.counts("cut off", (count or None for count in shown["cut_off"])),
+            column.labels(
+                "certified", ("yes" if is_certified else "no" for is_certified in shown["certified"]), leaves=1
+            ),
+        ]
+    )
+    if left := len(table) - len(shown):
+        typer.echo(more_text(left))
+    typer.echo()
     for line in _summary(cases, table):
-        console.print(line, highlight=False, markup=False)
+        print_text(line)
 
 
 def _summary(cases: Cases, table: pl.DataFrame) -> list[str]:
@@ -193,6 +184,6 @@ def _summary(cases: Cases, table: pl.DataFrame) -> list[str]:
         whole = cases.rows[0]["carried_bps"][0]
         worst = table["carried_bps"][0]
         share = f" ({worst / whole:.1%})" if whole > 0 else ""
-        lines.append(f"carried {_core.format_rate(whole)} if nothing fails, at worst {_core.format_rate(worst)}{share}")
+        lines.append(f"carried {rate_text(whole)} if nothing fails, at worst {rate_text(worst)}{share}")
     lines.append(f"{time_text(float(table['cpu_s'].sum()))} of processor time")
     return lines

@@ -11,6 +11,7 @@ import typer
 from anabranch import _core
 from anabranch.commands.inputs import Memory
 from anabranch.commands.run import Seed, Sets
+from anabranch.commands.tables.table import print_facts, print_text
 from anabranch.commands.text import printable, time_text
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
@@ -44,11 +45,9 @@ def command(
         typer.echo(json.dumps(facts, indent=1, ensure_ascii=False))
         return
     notes = facts.pop("warnings", [])
-    for name, value in facts.items():
-        label = name.removesuffix("_s").removesuffix("_bytes").replace("_", "-" if name == "warm_up_s" else " ")
-        typer.echo(f"{label:<16}{_text(name, value)}")
+    print_facts((_label(name), _text(name, value)) for name, value in facts.items())
     for note in notes:
-        typer.echo(f"note: {printable(note)}")
+        print_text(f"note: {printable(note)}")
 
 
 def _facts(scenario: Path, seed: int | None, sets: list[str] | None) -> dict[str, Any]:
@@ -84,6 +83,11 @@ def _sweep_facts(file: Path, seed: int | None, sets: list[str] | None) -> dict[s
         "tables": [plan.file for plan in own.table],
         "figures": [plan.file for plan in own.figure],
     }
+
+
+def _label(name: str) -> str:
+    """Give the name of a fact without its unit, which stands beside the value."""
+    return name.removesuffix("_s").removesuffix("_bytes").replace("_", "-" if name == "warm_up_s" else " ")
 
 
 def _text(name: str, value: Any) -> str:

@@ -10,13 +10,12 @@ from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from anabranch import _core
 from anabranch.commands import INTERRUPTED
 from anabranch.commands.run import Scenario, Seed, Sets
+from anabranch.commands.tables import column
+from anabranch.commands.tables.table import print_table, print_text
 from anabranch.commands.text import count_text, printable, time_text
 from anabranch.errors import ScenarioError
 from anabranch.runs.scenario import read_plan
@@ -147,48 +146,42 @@ def _split(text: str) -> tuple[str, str]:
     return node, line
 
 
-def _table(*headings: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for place, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if place == 0 or heading in {"from", "to", "address"} else "right")
-    return table
-
-
-def _console() -> Console:
-    console = Console()
-    console.width = console.width if console.is_terminal else 200
-    return console
-
-
 def _print_paths(paths: list[_core.LabPath]) -> None:
-    table = _table("connection", "from", "address", "to", "address")
-    for path in paths:
-        source, target = (Text(printable(name)) for name in (path.source, path.target))
-        table.add_row(Text(printable(path.connection)), source, path.source_address, target, path.target_address)
-    console = _console()
-    console.print(table)
-    console.print()
+    print_table(
+        [
+            column.names("connection", (path.connection for path in paths)),
+            column.names("from", (path.source for path in paths)),
+            column.labels("address", (path.source_address for path in paths)),
+            column.names("to", (path.target for path in paths)),
+            column.labels("address", (path.target_address for path in paths)),
+        ]
+    )
+    typer.echo()
 
 
 def _print(report: dict[str, Any], outcomes: list[dict[str, Any]]) -> None:
-    console = _console()
-    table = _table("link", "packets", "bytes", "dropped", "marked", "longest queue")
-    for link in report["links"]:
-        most = f"{link['most_packets']} packet{'' if link['most_packets'] == 1 else 's'}"
-        counts = (str(link[name]) for name in ("packets", "bytes", "dropped", "marked"))
-        table.add_row(Text(printable(link["link"])), *counts, most)
-    console.print()
-    console.print(table)
-    console.print()
+    links = report["links"]
+    typer.echo()
+    print_table(
+        [
+            column.names("link", (link["link"] for link in links)),
+            column.counts("packets", (link["packets"] for link in links)),
+            column.counts("bytes", (link["bytes"] for link in links), leaves=2),
+            column.counts("dropped", (link["dropped"] for link in links), unit="packets"),
+            column.counts("marked", (link["marked"] for link in links), unit="packets", leaves=1),
+            column.counts("longest queue", (link["most_packets"] for link in links), unit="packets"),
+        ]
+    )
+    typer.echo()
     for outcome in outcomes:
         ended = {None: "was still running", 0: "ended well"}.get(outcome["code"], f"ended with {outcome['code']}")
-        console.print(f"{printable(outcome['program'])}: {ended}", highlight=False, markup=False)
+        print_text(f"{printable(outcome['program'])}: {ended}")
     p50, p99, most = (time_text(report[f"lateness_{name}_s"]) for name in ("p50", "p99", "max"))
     packets = f"{count_text(report['delivered_packets'])} packets in {time_text(report['lasted_s'])}"
-    console.print(f"{packets}; late by {p50} (median), {p99} (99th percentile), {most} (maximum)", highlight=False)
+    print_text(f"{packets}; late by {p50} (median), {p99} (99th percentile), {most} (maximum)")
     if report["strangers"]:
-        console.print(f"note: {report['strangers']} packets were between addresses of different paths", highlight=False)
+        print_text(f"note: {report['strangers']} packets were between addresses of different paths")
     if not report["has_precedence"]:
-        console.print("note: the kernel gave the emulator no precedence (SCHED_FIFO), so packets may be late")
+        print_text("note: the kernel gave the emulator no precedence (SCHED_FIFO), so packets may be late")
     for fault in report["faults"]:
-        console.print(f"NOT VALID: {fault}", highlight=False)
+        print_text(f"NOT VALID: {fault}")

@@ -6,10 +6,10 @@ import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from anabranch import _core
+from anabranch.commands.tables import column
+from anabranch.commands.tables.table import print_table
 
 app = typer.Typer(
     help="List protocols or queue disciplines.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
@@ -44,11 +44,11 @@ def show(found: list[tuple[str, str, str, str, str]], *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps([dict(zip(KEYS, row, strict=True)) for row in found], indent=1))
         return
-    console = Console()
-    console.width = console.width if console.is_terminal else 200
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("name", "title", "family", "does"):
-        table.add_column(heading)
-    for name, title, does, family, _ in found:
-        table.add_row(*(cell.replace("[", r"\[") for cell in (name, title, family, does)))
-    console.print(table)
+    print_table(
+        [
+            column.labels("name", (row[0] for row in found)),
+            column.words("title", (row[1] for row in found), leaves=1),
+            column.words("family", (row[3] for row in found), leaves=2),
+            column.words("does", (row[2] for row in found)),
+        ]
+    )

@@ -7,11 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from anabranch import _core
 from anabranch.commands import INTERRUPTED
 from anabranch.commands.emulate import NOT_VALID
 from anabranch.commands.progress import run_bar
@@ -24,6 +20,8 @@ from anabranch.commands.run import (
     print_links,
     tell_stopped,
 )
+from anabranch.commands.tables import column
+from anabranch.commands.tables.table import print_table, print_text
 from anabranch.commands.text import count_text, more_text, printable, time_text
 from anabranch.errors import RunInterrupted
 from anabranch.folder import check_new, check_place, new_folder
@@ -133,51 +131,38 @@ def _json(result: Result, simulated: Result | None) -> dict[str, Any]:
     return {"compared": rows, "simulated": plain(simulated), "live": plain(result)}
 
 
-def _console() -> Console:
-    console = Console()
-    console.width = console.width if console.is_terminal else 200
-    return console
-
-
 def _print(result: Result, rows: int) -> None:
-    console = _console()
-    print_connections(console, result.connections, rows)
-    print_links(console, result.links)
-    _print_end(console, result)
+    print_connections(result.connections, rows)
+    print_links(result.links)
+    _print_end(result)
 
 
 def _print_compared(frame: pl.DataFrame, result: Result, rows: int) -> None:
-    console = _console()
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("connection", "simulated", "live", "difference", "simulated RTT", "live RTT", "difference"):
-        table.add_column(heading, justify="left" if heading == "connection" else "right")
     shown = frame.head(rows) if rows else frame
-    columns = (
-        *("connection", "simulated_bps", "live_bps", "rate_difference"),
-        *("simulated_rtt_s", "live_rtt_s", "rtt_difference"),
+    print_table(
+        [
+            column.names("connection", shown["connection"]),
+            column.rates("simulated", shown["simulated_bps"]),
+            column.rates("live", shown["live_bps"]),
+            column.shares("difference", shown["rate_difference"], sign=True),
+            column.times("simulated RTT", shown["simulated_rtt_s"], leaves=1),
+            column.times("live RTT", shown["live_rtt_s"], leaves=2),
+            column.shares("difference", shown["rtt_difference"], sign=True, leaves=3),
+        ]
     )
-    for name, before, after, rate, before_s, after_s, rtt in shown.select(columns).iter_rows():
-        table.add_row(
-            Text(printable(name)),
-            *("" if value is None else _core.format_rate(value) for value in (before, after)),
-            "" if rate is None else f"{rate:+.1%}",
-            *("" if value is None else time_text(value) for value in (before_s, after_s)),
-            "" if rtt is None else f"{rtt:+.1%}",
-        )
-    console.print(table)
     if len(frame) > len(shown):
-        console.print(more_text(len(frame) - len(shown)), highlight=False)
-    _print_end(console, result)
+        typer.echo(more_text(len(frame) - len(shown)))
+    _print_end(result)
 
 
-def _print_end(console: Console, result: Result) -> None:
+def _print_end(result: Result) -> None:
     meta = result.meta
-    console.print()
+    typer.echo()
     for warning in meta["warnings"]:
-        console.print(f"note: {printable(warning)}", highlight=False, markup=False)
+        print_text(f"note: {printable(warning)}")
     p50, p99, most = (time_text(meta[f"lateness_{name}_s"]) for name in ("p50", "p99", "max"))
     packets = f"{count_text(meta['packet_hops'])} packets over a link"
     late = f"late by {p50} (median), {p99} (99th percentile), {most} (maximum)"
-    console.print(f"{time_text(meta['reached_s'])} live, seed {meta['seed']}: {packets}; {late}", highlight=False)
+    print_text(f"{time_text(meta['reached_s'])} live, seed {meta['seed']}: {packets}; {late}")
     for fault in meta["faults"]:
-        console.print(f"NOT VALID: {fault}", highlight=False)
+        print_text(f"NOT VALID: {fault}")

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import polars as pl
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from anabranch.commands.inputs import (
     MOST_SEED,
@@ -27,6 +24,8 @@ from anabranch.commands.inputs import (
     load_problem,
 )
 from anabranch.commands.progress import PathCounter, progress_bar
+from anabranch.commands.tables import column
+from anabranch.commands.tables.table import print_table, print_text
 from anabranch.commands.text import more_text, printable
 from anabranch.errors import ScenarioError
 from anabranch.model.demands import demands as make_demands
@@ -170,43 +169,25 @@ def _json(network: Network, paths: Paths, table: pl.DataFrame) -> str:
     return json.dumps({"paths": rows, "without_path": [names[c] for c in paths.without]}, indent=1)
 
 
-HEADINGS = {
-    "connection": "connection",
-    "group": "group",
-    "links": "links",
-    "fill": "fill",
-    "expected_strays": "strays expected",
-    "strays": "taken",
-    "path": "path",
-}
-"""Columns of the table in their order on paper."""
-
-
 def _print(paths: Paths, table: pl.DataFrame, rows: int) -> None:
-    console = Console()
-    console.width = console.width if console.is_terminal else 200
     shown = table.head(rows) if rows else table
-    columns = [column for column in HEADINGS if column in table.columns]
-    printed = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        printed.add_column(HEADINGS[column], justify="left" if column in {"connection", "path"} else "right")
-    for row in shown.select(columns).iter_rows(named=True):
-        printed.add_row(*(Text(_cell(column, value)) for column, value in row.items()))
-    console.print(printed)
-    left = len(table) - len(shown)
-    if left:
-        console.print(more_text(left), highlight=False)
-    console.print()
+    columns = [column.names("connection", shown["connection"])]
+    if "group" in table.columns:
+        columns.append(column.counts("group", shown["group"]))
+    columns.append(column.counts("links", shown["links"], leaves=1))
+    if "strays" in table.columns:
+        columns += [
+            column.numbers("fill", shown["fill"], leaves=2),
+            column.numbers("strays expected", shown["expected_strays"], digits=2, leaves=3),
+            column.counts("taken", shown["strays"]),
+        ]
+    columns.append(column.words("path", shown["path"]))
+    print_table(columns)
+    if left := len(table) - len(shown):
+        typer.echo(more_text(left))
+    typer.echo()
     for line in _summary(paths, table):
-        console.print(line, highlight=False, markup=False)
-
-
-def _cell(column: str, value: Any) -> str:
-    if value is None:
-        return "-"
-    if column == "fill":
-        return f"{value:.3f}"
-    return f"{value:.2g}" if column == "expected_strays" else printable(str(value))
+        print_text(line)
 
 
 def _summary(paths: Paths, table: pl.DataFrame) -> list[str]:

@@ -8,22 +8,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from anabranch.commands import INTERRUPTED
 from anabranch.commands.progress import runs_bar
+from anabranch.commands.reproduced import print_rows
 from anabranch.errors import ScenarioError
 from anabranch.folder import check_new, check_place, put_file
 from anabranch.reproduce.experiment import find_experiments
 from anabranch.reproduce.papers import read_papers
 from anabranch.reproduce.report import reproduce_all, reproduce_to
-from anabranch.reproduce.report.table import RIGHT, cell_text, columns, seeds_note
 from anabranch.reproduce.reproduction import reproduce_with
 from anabranch.reproduce.rows import ReproductionInterrupted, Row, Rows
 from anabranch.reproduce.settings import Settings
-from anabranch.reproduce.summary import summary
 
 HELP = """Reproduce a published result: compare every printed number and claim with ours.
 
@@ -48,13 +44,14 @@ done is printed, and is in the report; both say what is not. Exit code 130.
 OTHERWISE = 3
 """Exit code: a verdict is not the one on record."""
 
-DIGITS = 4
-"""The significant digits of printed numbers."""
-
 
 def command(
     name: Annotated[str | None, typer.Argument(help="Paper, such as upward-max-min.")] = None,
     item: Annotated[str | None, typer.Argument(help="Table or figure, such as table-7. Default: all.")] = None,
+    notes: Annotated[
+        bool, typer.Option("--notes", help="Print readings, causes and notes of the rows below each table.")
+    ] = False,
+    brief: Annotated[bool, typer.Option("--brief", help="Print the summary alone.")] = False,
     all_papers: Annotated[bool, typer.Option("--all", help="Reproduce all papers.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON instead.")] = False,
     out: Annotated[Path | None, typer.Option("--report", help="New folder for a report with the figures.")] = None,
@@ -98,7 +95,7 @@ def command(
         typer.echo(json.dumps([_plain(rows, row) for rows in found for row in rows.with_rest], indent=1))
     else:
         for rows in found:
-            _print(rows, with_paper=name is None)
+            print_rows(rows, with_paper=name is None, with_notes=notes, is_brief=brief)
     if readmes:
         for rows in found:
             for file, text in rows.readmes.items():
@@ -156,23 +153,3 @@ def _not_begun(found: list[Rows], experiments: Path | None) -> list[Rows]:
 def _plain(rows: Rows, row: Row) -> dict[str, Any]:
     """Give a row as plain data, with the paper that it is of."""
     return {"paper": rows.paper.name if rows.paper else "", **asdict(row)}
-
-
-def _print(rows: Rows, *, with_paper: bool) -> None:
-    console = Console()
-    console.width = console.width if console.is_terminal else 200
-    if with_paper and rows.paper is not None:
-        console.rule(Text(rows.paper.title), align="left")
-    for item in dict.fromkeys(row.item for row in rows):
-        table = Table(title=item, title_justify="left", box=None, pad_edge=False, header_style="bold")
-        own = [row for row in rows if row.item == item]
-        named = columns(own)
-        for heading, _ in named:
-            table.add_column(heading, justify="right" if heading in RIGHT else "left")
-        for cells in zip(*(values for _, values in named), strict=True):
-            table.add_row(*(Text(cell_text(value, DIGITS)) for value in cells))
-        console.print(table)
-        if note := seeds_note(own):
-            console.print(note, highlight=False)
-        console.print()
-    console.print(summary(rows), highlight=False)

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import polars as pl
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from anabranch import _core
 from anabranch.commands import INTERRUPTED
 from anabranch.commands.inputs import MOST_SEED, Memory
 from anabranch.commands.progress import run_bar
+from anabranch.commands.tables import column
+from anabranch.commands.tables.table import print_table, print_text
 from anabranch.commands.text import count_text, more_text, printable, time_text
 from anabranch.errors import RunInterrupted, ScenarioError
 from anabranch.folder import check_new, check_place
 from anabranch.interrupts import held_interrupts
 from anabranch.memory import allow_memory
+from anabranch.model.link_labels import link_label
 from anabranch.runs.scenario import read_plan
 from anabranch.runs.simulate import run_plan
 
@@ -87,8 +87,8 @@ def command(
     if stopped is not None:
         raise typer.Exit(INTERRUPTED)
     if as_json:
-        names = ("connections", "subflows", "links", *(("waits",) if result.waits is not None else ()))
-        tables = {name: getattr(result, name).to_dicts() for name in names}
+        kept = ("connections", "subflows", "links", *(("waits",) if result.waits is not None else ()))
+        tables = {name: getattr(result, name).to_dicts() for name in kept}
         typer.echo(json.dumps({"meta": result.meta, "residual": result.residual, **tables}, indent=1, allow_nan=False))
     else:
         _print(result, rows)
@@ -119,61 +119,54 @@ def tell_stopped(stopped: RunInterrupted, out: Path | None) -> None:
 
 
 def _print(result: Result, rows: int) -> None:
-    console = Console()
-    console.width = console.width if console.is_terminal else 200
-    print_connections(console, result.connections, rows)
-    print_links(console, result.links)
+    print_connections(result.connections, rows)
+    print_links(result.links)
     meta = result.meta
-    console.print()
+    typer.echo()
     if result.residual is not None:
         fair = f"some subflow is {result.residual:.2g} short of a bottleneck; 0 is exactly fair"
-        console.print(f"granted rates at the last sample: {fair}", highlight=False)
+        print_text(f"granted rates at the last sample: {fair}")
     for warning in meta["warnings"]:
-        console.print(f"note: {printable(warning)}", highlight=False, markup=False)
+        print_text(f"note: {printable(warning)}")
     strays = f", {count_text(meta['strays'])} of them astray" if meta["strays"] else ""
     events = f"{count_text(meta['events'])} events, {count_text(meta['packet_hops'])} packets over a link{strays}"
-    wall = f"{time_text(meta['wall_s'])}, {count_text(meta['events_per_s'])} events/s"
-    console.print(f"{time_text(meta['reached_s'])} simulated, seed {meta['seed']}: {events}", highlight=False)
-    console.print(f"it took {wall}", highlight=False)
+    print_text(f"{time_text(meta['reached_s'])} simulated, seed {meta['seed']}: {events}")
+    print_text(f"it took {time_text(meta['wall_s'])}, {count_text(meta['events_per_s'])} events/s")
 
 
-def print_connections(console: Console, frame: pl.DataFrame, rows: int) -> None:
+def print_connections(frame: pl.DataFrame, rows: int) -> None:
     """Print a row for each connection, at most `rows`; all if `rows` is 0."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("connection", "protocol", "mean rate", "granted", "fair", "error", "completion"):
-        table.add_column(heading, justify="left" if heading in {"connection", "protocol"} else "right")
     shown = frame.head(rows) if rows else frame
-    columns = ("connection", "protocol", "mean_rate_bps", "granted_bps", "fair_bps", "error", "completion_s")
-    for name, protocol, mean, granted, fair, error, completion in shown.select(columns).iter_rows():
-        table.add_row(
-            Text(printable(name)),
-            protocol,
-            *("" if rate is None else _core.format_rate(rate) for rate in (mean, granted, fair)),
-            "" if error is None else f"{error:.2%}",
-            "" if completion is None else time_text(completion),
-        )
-    console.print(table)
+    print_table(
+        [
+            column.names("connection", shown["connection"]),
+            column.labels("protocol", shown["protocol"], leaves=1),
+            column.rates("mean rate", shown["mean_rate_bps"]),
+            column.rates("granted", shown["granted_bps"], leaves=2),
+            column.rates("fair", shown["fair_bps"]),
+            column.shares("error", shown["error"], digits=2),
+            column.times("completion", shown["completion_s"], leaves=3),
+        ]
+    )
     if len(frame) > len(shown):
-        console.print(more_text(len(frame) - len(shown)), highlight=False)
+        typer.echo(more_text(len(frame) - len(shown)))
 
 
-def print_links(console: Console, links: pl.DataFrame) -> None:
+def print_links(links: pl.DataFrame) -> None:
     """Print the links that dropped packets, then those of the greatest load."""
     busy = links.filter(pl.col("carried_bytes") + pl.col("dropped") > 0)
     busy = busy.sort("dropped", pl.col("utilisation").fill_null(0.0), descending=True, maintain_order=True)
     if not len(busy):
         return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("link", "capacity", "utilisation", "longest queue", "dropped"):
-        table.add_column(heading, justify="left" if heading == "link" else "right")
-    columns = ("link", "capacity_bps", "utilisation", "most_packets", "dropped")
-    for name, capacity, utilisation, most, dropped in busy.head(MOST_LINKS).select(columns).iter_rows():
-        table.add_row(
-            Text(printable(name)),
-            "" if capacity is None else _core.format_rate(capacity),
-            "" if utilisation is None else f"{utilisation:.1%}",
-            f"{most} packet{'' if most == 1 else 's'}",
-            str(dropped),
-        )
-    console.print()
-    console.print(table)
+    busy = busy.head(MOST_LINKS)
+    ends = zip(busy["link"], busy["source"], busy["target"], strict=True)
+    typer.echo()
+    print_table(
+        [
+            column.names("link", starmap(link_label, ends)),
+            column.rates("capacity", busy["capacity_bps"], leaves=2),
+            column.shares("utilisation", busy["utilisation"]),
+            column.counts("longest queue", busy["most_packets"], unit="packets", leaves=1),
+            column.counts("dropped", busy["dropped"], unit="packets"),
+        ]
+    )

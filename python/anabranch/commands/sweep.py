@@ -13,11 +13,11 @@ import polars as pl
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
-from rich.table import Table
-from rich.text import Text
 
 from anabranch.commands.inputs import Memory
 from anabranch.commands.progress import LINE_EVERY_S
+from anabranch.commands.tables import column
+from anabranch.commands.tables.table import print_table
 from anabranch.commands.text import more_text, printable, time_text
 from anabranch.errors import ScenarioError
 from anabranch.memory import allow_memory
@@ -48,6 +48,12 @@ DEFAULT_ROWS = 40
 
 LEFT_TO_THE_FILE = ("half_width", "p25", "p75", "skewness", "interval", "left_out")
 """Columns of tables that are not printed."""
+
+MEASURED = ("mean", "low", "high", "median", "least", "most")
+"""Columns of what was measured; numbers before them are values that were set."""
+
+LEAVING = {"median": 1, "count": 2, "least": 3, "most": 4}
+"""Columns that are left out where the terminal is too narrow, the last first."""
 
 RUNS = Path("runs")
 
@@ -161,15 +167,13 @@ def _line(event: dict[str, Any]) -> None:
 
 
 def _print_tables(files: list[Path], rows: int) -> None:
-    console = Console()
-    console.width = console.width if console.is_terminal else 200
     for file in files:
         if file.is_file():
             frame = pl.read_csv(file, infer_schema_length=None)
-            console.print(_table(file, frame, rows))
+            print_table(_columns(frame.head(rows or len(frame))), title=file.stem)
             if rows and len(frame) > rows:
-                console.print(more_text(len(frame) - rows), highlight=False)
-            console.print()
+                typer.echo(more_text(len(frame) - rows))
+            typer.echo()
 
 
 def _print_places(swept: Swept, figures: list[Path], others: int) -> None:
@@ -182,20 +186,19 @@ def _print_places(swept: Swept, figures: list[Path], others: int) -> None:
         typer.echo(f"note: {others} runs there are of other versions, and left aside")
 
 
-def _table(file: Path, frame: pl.DataFrame, rows: int) -> Table:
-    frame = frame.drop(LEFT_TO_THE_FILE, strict=False)
-    table = Table(title=file.stem, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for name, kind in frame.schema.items():
-        table.add_column(printable(name), justify="right" if kind.is_numeric() else "left")
-    for row in frame.head(rows or len(frame)).iter_rows():
-        table.add_row(*(Text(_text(value)) for value in row))
-    return table
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    return f"{value:.5g}" if isinstance(value, float) else printable(str(value))
+def _columns(frame: pl.DataFrame) -> list[column.Column]:
+    """Give the columns of a table of the sweep: values that were set, then what was measured."""
+    columns = []
+    for name, kind in frame.drop(LEFT_TO_THE_FILE, strict=False).schema.items():
+        leaves = LEAVING.get(name, 0)
+        if name in MEASURED:
+            columns.append(column.numbers(name, frame[name], digits=4, leaves=leaves))
+        elif kind.is_numeric():
+            columns.append(column.told_apart(printable(name), frame[name], leaves=leaves))
+        else:
+            texts = ("" if value is None else str(value) for value in frame[name])
+            columns.append(column.names(printable(name), texts))
+    return columns
 
 
 def _print_failures(swept: Swept) -> None:

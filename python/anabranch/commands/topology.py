@@ -22,6 +22,7 @@ from anabranch.commands.inputs import (
     NetworkId,
     load_network,
 )
+from anabranch.commands.tables.table import print_facts
 from anabranch.formats.known import WRITTEN_SUFFIXES
 from anabranch.formats.write import write_network
 
@@ -60,8 +61,7 @@ def info(
     if as_json:
         typer.echo(json.dumps(facts, indent=1))
         return
-    for name, value in facts.items():
-        typer.echo(f"{_label(name):<24}{_text(name, value)}")
+    print_facts((_label(name), _text(name, value)) for name, value in facts.items())
 
 
 def describe(network: Network) -> dict[str, Any]:

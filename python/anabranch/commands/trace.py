@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from anabranch import _core
+from anabranch.commands.tables.table import print_facts
 from anabranch.commands.text import time_text
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
@@ -76,8 +77,10 @@ def info(
     if as_json:
         typer.echo(json.dumps(facts, indent=1, allow_nan=False))
         return
-    for name, value in facts.items():
-        typer.echo(f"{name.removesuffix('_bps').removesuffix('_s').replace('_', ' '):<16}{_text(name, value)}")
+    print_facts(
+        (name.removesuffix("_bps").removesuffix("_s").replace("_", " "), _text(name, value))
+        for name, value in facts.items()
+    )
 
 
 def describe(trace: Trace, opportunity_bytes: int) -> dict[str, Any]:
