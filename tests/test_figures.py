@@ -49,7 +49,7 @@ def solved(network: Network) -> Allocation:
     return solve(network, demands(network, names[:-1], names[1:]), paths=2)
 
 
-@pytest.mark.parametrize("suffix", [".svg", ".png"])
+@pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
 @pytest.mark.parametrize("network", [norway(), ring(9), ring(9, positions=True)], ids=["map", "bare", "placed"])
 def test_a_picture_repeats_byte_for_byte(tmp_path: Path, network: Network, suffix: str) -> None:
     first, again = tmp_path / f"first{suffix}", tmp_path / f"again{suffix}"
@@ -147,7 +147,7 @@ def test_colours_darken_with_utilisation() -> None:
 
 
 def test_an_unknown_suffix_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match=r"there is no picture format `\.gif`; end the name with \.svg or \.png"):
+    with pytest.raises(ScenarioError, match=r"there is no picture format `\.gif`; end the name with \.svg, \.png or"):
         draw_network(norway(), file=tmp_path / "map.gif")
 
 

@@ -287,11 +287,16 @@ def undrawn(figure):
 
 def test_all_figures_of_a_result_are_drawn_but_those_without_data(tmp_path, result):
     draw_result(result, tmp_path)
-    assert len(list(tmp_path.iterdir())) == 10
+    assert len(list(tmp_path.iterdir())) == 12
     bare = ab.run(JOIN, sets=['run.record=["links"]', "run.duration=200 ms"])
     (tmp_path / "bare").mkdir()
     draw_result(bare, tmp_path / "bare")
-    assert sorted(p.stem for p in (tmp_path / "bare").glob("*.svg")) == ["loads", "network", "queues"]
+    assert sorted(p.stem for p in (tmp_path / "bare").glob("*.svg")) == [
+        "loads",
+        "network",
+        "queues",
+        "queues_over_time",
+    ]
 
 
 @pytest.mark.parametrize(

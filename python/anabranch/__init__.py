@@ -24,7 +24,15 @@ if TYPE_CHECKING:
         SolverError,
         StorageError,
     )
-    from anabranch.figures import draw_errors, draw_loads, draw_network, draw_queues, draw_rates
+    from anabranch.figures import (
+        draw_errors,
+        draw_loads,
+        draw_network,
+        draw_queues,
+        draw_rates,
+        draw_round_trips,
+        draw_windows,
+    )
     from anabranch.formats.read import read_demands, read_network
     from anabranch.formats.write import write_network
     from anabranch.generate import gravity, hot_spots, random_pairs, uniform
@@ -78,6 +86,8 @@ __all__ = [
     "draw_network",
     "draw_queues",
     "draw_rates",
+    "draw_round_trips",
+    "draw_windows",
     "fetch",
     "filters",
     "find_paths",
@@ -126,7 +136,15 @@ _NAMES = {
         "SolverError",
         "StorageError",
     ),
-    "figures": ("draw_errors", "draw_loads", "draw_network", "draw_queues", "draw_rates"),
+    "figures": (
+        "draw_errors",
+        "draw_loads",
+        "draw_network",
+        "draw_queues",
+        "draw_rates",
+        "draw_round_trips",
+        "draw_windows",
+    ),
     "model.filters": ("filters",),
     "generate": ("gravity", "hot_spots", "random_pairs", "uniform"),
     "allocation.levelled": ("LevelledAllocation",),

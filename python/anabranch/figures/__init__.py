@@ -1,4 +1,4 @@
-"""Figures: drawings of tables for notebooks, or for files in SVG or PNG. No window is ever opened."""
+"""Figures: drawings of tables for notebooks, or for files in SVG, PNG or PDF. No window is ever opened."""
 
 from anabranch.figures.bands import draw_bands
 from anabranch.figures.bars import draw_estimates
@@ -19,6 +19,7 @@ from anabranch.figures.rates import draw_rates
 from anabranch.figures.result import draw_result
 from anabranch.figures.sim_and_live import draw_overlaid
 from anabranch.figures.steps import draw_steps
+from anabranch.figures.windows import draw_round_trips, draw_windows
 
 __all__ = [
     "draw_bands",
@@ -41,5 +42,7 @@ __all__ = [
     "draw_rates",
     "draw_repeated",
     "draw_result",
+    "draw_round_trips",
     "draw_steps",
+    "draw_windows",
 ]

@@ -48,7 +48,7 @@ def draw_estimates(
         What numbers and groups are.
     title : str
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
 
     Returns
     -------

@@ -59,7 +59,7 @@ def draw_boxes(
         Of the axis of numbers. What is not over 0 reaches to its lower end, below the least that is.
     title : str
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
 
     Returns
     -------

@@ -17,9 +17,11 @@ from anabranch.figures.panels import (
     draw_legend,
     draw_panels,
     draw_words,
+    room_above,
     shortened,
     size_in,
 )
+from anabranch.figures.paper import scaled, size_on_paper
 from anabranch.figures.protocol_styles import looks_of
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import COLOURS, GRID, INK, SOFT_INK
@@ -86,8 +88,9 @@ def draw_bars(
     thickness = 0.8 / len(results)
     plot_in = 0.16 + max(len(links), 1) * max(0.26, 0.17 * len(results))
     below_in = 0.55 + (0.26 * -(-len(results) // 2) if len(results) > 1 else 0.0) + (0.22 if note else 0.0)
-    figure = Figure(figsize=(8.6, 0.55 + plot_in + below_in), facecolor="white")
-    width, height = figure.get_size_inches()
+    width, _ = size_on_paper(8.6, 1.0)
+    height = room_above(title) + scaled(plot_in + below_in)
+    figure = Figure(figsize=(width, height), facecolor="white")
     looks = looks_of(results)
     with any_glyph():
         axes = figure.subplots()
@@ -96,29 +99,32 @@ def draw_bars(
             numbers = np.array([table.get(link) or 0.0 for link in links])
             at = np.arange(len(links)) + (number - (len(results) - 1) / 2.0) * thickness
             bars = axes.barh(at, numbers, 0.92 * thickness, label=name, **looks[name].fill)
-            axes.bar_label(
-                bars, [f"{n:.0f}" if whole else f"{n:.1f}" for n in numbers], padding=3, size=7.5, color=SOFT_INK
-            )
+            words = [f"{n:.0f}" if whole else f"{n:.1f}" for n in numbers]
+            axes.bar_label(bars, words, padding=scaled(3), size=scaled(7.5), color=SOFT_INK)
         axes.set_yticks(
-            np.arange(len(links)), labels=[shortened(link) for link in links], size=8.5, color=INK, parse_math=False
+            np.arange(len(links)),
+            labels=[shortened(link) for link in links],
+            size=scaled(8.5),
+            color=INK,
+            parse_math=False,
         )
         axes.set_ylim(len(links) - 0.45, -0.55)
         axes.set_xlabel(xlabel, color=INK)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=whole))
+        axes.xaxis.set_major_locator(MaxNLocator(7, integer=whole, steps=[1, 2, 5, 10]))
         axes.margins(x=0.09)
         axes.grid(visible=True, axis="x", color=GRID, linewidth=0.6)
         axes.set_axisbelow(True)
         axes.spines[["top", "right", "left"]].set_visible(False)
         axes.tick_params(axis="y", length=0)
-        below_in = 0.55 + draw_words(figure, title, note)
+        below_in = scaled(0.55) + draw_words(figure, title, note)
         if len(results) > 1:
             handles, labels = axes.get_legend_handles_labels()
             lines = dict(zip(labels, handles, strict=True))
-            below_in += draw_legend(figure, lines, left_in=0.12, bottom_in=below_in - 0.51)
-        name_in = 0.25 + max((size_in(label)[0] for label in axes.get_yticklabels()), default=0.0)
-        figure.subplots_adjust(
-            left=name_in / width, right=1.0 - 0.25 / width, top=1.0 - 0.5 / height, bottom=below_in / height
-        )
+            below_in += draw_legend(figure, lines, left_in=scaled(0.12), bottom_in=below_in - scaled(0.51))
+        name_in = scaled(0.25) + max((size_in(label)[0] for label in axes.get_yticklabels()), default=0.0)
+        top = 1.0 - (room_above(title) - scaled(0.05)) / height
+        right = 1.0 - scaled(0.25) / width
+        figure.subplots_adjust(left=name_in / width, right=right, top=top, bottom=below_in / height)
     if file is not None:
         save(figure, file)
     return figure
@@ -153,7 +159,7 @@ def draw_lines(
     def draw(panel: Axes, own: str) -> None:
         for name, colour in zip(names, cycle(COLOURS), strict=False):
             line = frames[own].filter(pl.col("link") == name)
-            panel.plot(line["time_s"], line["value"], color=colour, linewidth=1.2, label=name)
+            panel.plot(line["time_s"], line["value"], color=colour, linewidth=scaled(1.2), label=name)
         if mark is not None:
             panel.axhline(mark, color=INK, linewidth=0.9, linestyle=(0, (5, 4)))
         if is_bent:

@@ -50,7 +50,7 @@ def draw_longest_queue(
         Draw this part of the time only.
     title : str, optional
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def draw_completions(
         Several results with their names: a line for each.
     title : str, optional
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
 
     Returns
     -------

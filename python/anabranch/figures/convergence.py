@@ -45,7 +45,7 @@ def draw_convergence(
     caption : str
         Below the panels.
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
 
     Returns
     -------

@@ -46,7 +46,7 @@ def draw_curves(
         The part of the time that is drawn.
     title : str
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
 
     Returns
     -------

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from anabranch.figures.grid import draw_grid, line_styles
+from anabranch.figures.paper import scaled
 
 if TYPE_CHECKING:
     import os
@@ -43,7 +44,7 @@ def draw_distributions(
     title, note : str
         Above and below.
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
 
     Returns
     -------
@@ -79,7 +80,7 @@ def _draw_curve(
         value[is_there],
         share[is_there],
         label=name,
-        linewidth=1.5,
+        linewidth=scaled(1.5),
         drawstyle="steps-post",
         **style,
     )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import polars as pl
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from anabranch.figures.panels import draw_panels, heading, named
+from anabranch.figures.paper import PaperChoice, on_paper, scaled
 from anabranch.figures.style import COLOURS, GREY, INK
+from anabranch.runs.protocols import window_protocols
 
 if TYPE_CHECKING:
     import os
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from anabranch.figures.panels import Results
+    from anabranch.runs.result import Result
 
 LINEAR = 1.0
 """The percentage within which the axis is linear; it is logarithmic beyond."""
@@ -27,6 +30,7 @@ OVER = {"connection": "over the connections that are granted a rate", "link": "o
 TICKS = (-100.0, -10.0, -1.0, 0.0, 1.0, 10.0, 100.0, 1000.0, 10_000.0)
 
 
+@on_paper
 def draw_errors(
     results: Results,
     *,
@@ -35,6 +39,7 @@ def draw_errors(
     extremes: bool = True,
     title: str | None = None,
     file: str | os.PathLike[str] | None = None,
+    **paper: Unpack[PaperChoice],
 ) -> Figure:
     """Draw how far granted rates are from fair, relative to the fair rate, over time.
 
@@ -54,7 +59,9 @@ def draw_errors(
         Draw the greatest and the least error, too.
     title : str, optional
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
+    **paper
+        ``width``, ``font`` and ``font_size``, as in `PaperChoice`.
 
     Returns
     -------
@@ -86,6 +93,13 @@ def draw_errors(
     )
 
 
+def has_errors(result: Result) -> bool:
+    """Tell whether there are granted rates to compare with fair ones; those of windows are estimates."""
+    if not result.series.has("connections", "fair_bps"):
+        return False
+    return not set(result.connections["protocol"]) <= window_protocols()
+
+
 def _draw(panel: Axes, frame: pl.DataFrame, *, extremes: bool) -> None:
     time = frame["time_s"].to_numpy()
     least, low, mean, high, most = (
@@ -97,7 +111,7 @@ def _draw(panel: Axes, frame: pl.DataFrame, *, extremes: bool) -> None:
         panel.plot(time, most, color=COLOURS[1], linewidth=0.6, alpha=0.7, label="greatest and least")
         panel.plot(time, least, color=COLOURS[1], linewidth=0.6, alpha=0.7)
         _make_logarithmic(panel)
-    panel.plot(time, mean, color=COLOURS[0], linewidth=1.5, label="mean")
+    panel.plot(time, mean, color=COLOURS[0], linewidth=scaled(1.5), label="mean")
     panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:+g}" if value else "0"))
     panel.tick_params(axis="y", labelcolor=INK)
 

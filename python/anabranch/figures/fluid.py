@@ -53,7 +53,7 @@ def draw_fluid(
     title, note : str
         Above and below.
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
 
     Returns
     -------

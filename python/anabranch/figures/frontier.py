@@ -36,7 +36,7 @@ def draw_frontier(
         What the numbers are.
     title : str
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
 
     Returns
     -------

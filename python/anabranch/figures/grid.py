@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from anabranch.errors import ScenarioError
-from anabranch.figures.panels import IN_A_ROW, draw_legend, draw_words, shortened, size_in
+from anabranch.figures.panels import IN_A_ROW, PANEL_IN, draw_legend, draw_words, room_above, shortened, size_in
+from anabranch.figures.paper import most_in_a_row, scaled, size_on_paper
 from anabranch.figures.protocol_styles import looks_of
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import GRID, INK
@@ -32,7 +33,7 @@ SIZE = 4.5
 SIZES = {"cross": 6.0, "star": 8.0}
 """Sizes of markers; markers without an area need a greater one, or their lines would hide them."""
 
-SHORT = {4.0: "123456789", 40.0: "1235"}
+SHORT = {4.0: "123456789", 8.0: "12357", 100.0: "125"}
 """The ratio of the ends of a logarithmic axis with few powers of ten, and the leading digits of its numbers."""
 
 NARROW = 1.5
@@ -54,7 +55,7 @@ def line_styles(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     colours = [looks[name].colour for name in names]
     dashes = (DASHES[colours[:place].count(colour) % len(DASHES)] for place, colour in enumerate(colours))
     return {
-        name: looks[name].style | {"linestyle": dash, "markersize": SIZES.get(looks[name].marker, SIZE)}
+        name: looks[name].style | {"linestyle": dash, "markersize": scaled(SIZES.get(looks[name].marker, SIZE))}
         for name, dash in zip(names, dashes, strict=True)
     }
 
@@ -86,10 +87,10 @@ def draw_grid(
         check_suffix(file)
     if not 0 < len(panels) <= MOST_PANELS:
         raise ScenarioError(f"there are {len(panels)} panels to draw; there must be some, {MOST_PANELS} at most")
-    columns = min(len(panels), IN_A_ROW)
+    columns = min(len(panels), most_in_a_row(IN_A_ROW, PANEL_IN))
     rows = -(-len(panels) // columns)
-    width, height = (7.4, 4.6) if columns == 1 else (4.0 * columns + 0.8, 3.3 * rows + 1.3)
-    figure = Figure(figsize=(width, height), facecolor="white")
+    wanted = (7.4, 4.6) if len(panels) == 1 else (4.0 * columns + 0.8, 3.3 * rows + 1.3)
+    figure = Figure(figsize=size_on_paper(*wanted), facecolor="white")
     with any_glyph():
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         axes = grid.ravel().tolist()
@@ -114,7 +115,7 @@ def draw_grid(
 
 
 def _dress(panel: Axes, name: str) -> None:
-    panel.set_title(shortened(name), size=10, color=INK, loc="left", parse_math=False)
+    panel.set_title(shortened(name), size=scaled(10), color=INK, loc="left", parse_math=False)
     panel.grid(visible=True, color=GRID, linewidth=0.6)
     panel.set_axisbelow(True)
     panel.spines[["top", "right"]].set_visible(False)
@@ -158,10 +159,10 @@ def _spaced(ticks: Sequence[float], per_in: float) -> list[str]:
     """
     words, taken_in = [], -np.inf
     for tick, word in zip(ticks, told_apart(ticks), strict=True):
-        middle_in, half_in = np.log(tick) / per_in, 0.5 * LETTER_IN * len(word)
+        middle_in, half_in = np.log(tick) / per_in, 0.5 * scaled(LETTER_IN) * len(word)
         has_room = middle_in - half_in > taken_in
         words.append(word if has_room else "")
-        taken_in = middle_in + half_in + LETTER_IN if has_room else taken_in
+        taken_in = middle_in + half_in + scaled(LETTER_IN) if has_room else taken_in
     return words
 
 
@@ -173,13 +174,16 @@ def _frame(figure: Figure, axes: Sequence[Axes], title: str, note: str) -> None:
             labels.setdefault(label, handle)
     below_in = max(size_in(label)[1] for panel in axes for label in panel.get_xticklabels(which="both"))
     width, height = figure.get_size_inches()
-    height += max(below_in - TICKS_IN, 0.0)
+    height += max(below_in - scaled(TICKS_IN), 0.0)
     figure.set_size_inches(width, height)
     note_in = draw_words(figure, title, note)
-    legend_in = draw_legend(figure, labels, left_in=0.6, bottom_in=note_in + 0.04) if len(labels) > 1 else 0.0
-    top = 1.0 - (0.78 if len(axes) > 1 else 0.55) / height
-    bottom = (0.45 + below_in + legend_in + note_in) / height
-    figure.subplots_adjust(left=0.75 / width, right=1.0 - 0.2 / width, top=top, bottom=bottom, wspace=0.1, hspace=0.22)
+    left_in, right_in, legend_at = scaled(0.75), scaled(0.2), note_in + scaled(0.04)
+    legend_in = draw_legend(figure, labels, left_in=scaled(0.6), bottom_in=legend_at) if len(labels) > 1 else 0.0
+    top = 1.0 - (room_above(title) + (scaled(0.23) if len(axes) > 1 else 0.0)) / height
+    bottom = (scaled(0.45) + below_in + legend_in + note_in) / height
+    figure.subplots_adjust(
+        left=left_in / width, right=1.0 - right_in / width, top=top, bottom=bottom, wspace=0.1, hspace=0.22
+    )
     # How wide the ticks are depends on the height of the panels.
     ticks_in = max(size_in(label)[0] for panel in axes for label in panel.get_yticklabels(which="both"))
-    figure.subplots_adjust(left=max(0.75, ticks_in + 0.5) / width)
+    figure.subplots_adjust(left=max(left_in, ticks_in + scaled(0.5)) / width)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from anabranch.figures.panels import draw_legend, draw_words, size_in
+from anabranch.figures.panels import draw_legend, draw_words, room_above, size_in
+from anabranch.figures.paper import scaled, size_on_paper
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import GRID, INK
 
@@ -45,16 +46,17 @@ def draw_grouped(
     if file is not None:
         check_suffix(file)
     groups, names = (rows[column].unique(maintain_order=True).to_list() for column in ("group", "name"))
-    figure = Figure(figsize=(min(max(6.4, 1.2 + 0.27 * len(rows) + 0.3 * len(groups)), 13.0), 4.6), facecolor="white")
+    wanted_in = min(max(6.4, 1.2 + 0.27 * len(rows) + 0.3 * len(groups)), 13.0)
+    figure = Figure(figsize=size_on_paper(wanted_in, 4.6), facecolor="white")
     width = FILLED / len(names)
     with any_glyph():
         axes = figure.subplots()
         for place, name in enumerate(names):
             own = [groups.index(group) for group in rows.filter(name=name)["group"]]
             draw(axes, name, np.array(own) + (place - (len(names) - 1) / 2.0) * width, width)
-        letters = max(int((figure.get_figwidth() - 1.0) / len(groups) / LETTER_IN), 1)
+        letters = max(int((figure.get_figwidth() - scaled(1.0)) / len(groups) / scaled(LETTER_IN)), 1)
         labels = ["\n".join(_filled(line, letters) for line in group.split("\n")) for group in groups]
-        axes.set_xticks(np.arange(len(groups)), labels=labels, size=9, color=INK, parse_math=False)
+        axes.set_xticks(np.arange(len(groups)), labels=labels, size=scaled(9), color=INK, parse_math=False)
         axes.set_xlim(-0.6, len(groups) - 0.4)
         axes.set_ylabel(ylabel, color=INK)
         axes.set_xlabel(xlabel, color=INK)
@@ -63,7 +65,9 @@ def draw_grouped(
         axes.set_axisbelow(True)
         axes.spines[["top", "right", "bottom"]].set_visible(False)
         axes.tick_params(axis="x", length=0)
-        _frame(figure, axes, title, note, more_in=LINE_IN * max((label.count("\n") for label in labels), default=0))
+        _frame(
+            figure, axes, title, note, more_in=scaled(LINE_IN) * max((label.count("\n") for label in labels), default=0)
+        )
     if file is not None:
         save(figure, file)
     return figure
@@ -78,10 +82,10 @@ def _frame(figure: Figure, axes: Axes, title: str, note: str, *, more_in: float)
     width, height = figure.get_size_inches()
     note_in = draw_words(figure, title, note)
     handles, labels = axes.get_legend_handles_labels()
-    legend_in = draw_legend(figure, dict(zip(labels, handles, strict=True)), left_in=0.6, bottom_in=note_in + 0.04)
-    bottom_in = (0.6 if axes.get_xlabel() else 0.4) + more_in + legend_in + note_in
-    figure.subplots_adjust(
-        left=0.75 / width, right=1.0 - 0.2 / width, top=1.0 - 0.55 / height, bottom=bottom_in / height
-    )
+    lines, left_in = dict(zip(labels, handles, strict=True)), scaled(0.75)
+    legend_in = draw_legend(figure, lines, left_in=scaled(0.6), bottom_in=note_in + scaled(0.04))
+    bottom_in = scaled(0.6 if axes.get_xlabel() else 0.4) + more_in + legend_in + note_in
+    top, right = 1.0 - room_above(title) / height, 1.0 - scaled(0.2) / width
+    figure.subplots_adjust(left=left_in / width, right=right, top=top, bottom=bottom_in / height)
     ticks_in = max(size_in(label)[0] for label in axes.get_yticklabels(which="both"))
-    figure.subplots_adjust(left=max(0.75, ticks_in + 0.5) / width)
+    figure.subplots_adjust(left=max(left_in, ticks_in + scaled(0.5)) / width)

@@ -9,6 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.font_manager import FontProperties
 from matplotlib.patheffects import withStroke
 
+from anabranch.figures.paper import scaled
 from anabranch.figures.style import INK
 
 if TYPE_CHECKING:
@@ -63,14 +64,14 @@ def place_labels(
             x,
             y,
             _short(names[node]),
-            size=SIZE_PT,
+            size=scaled(SIZE_PT),
             color=INK,
             ha="center",
             va="center",
             parse_math=False,
             zorder=4,
         )
-        text.set_path_effects([withStroke(linewidth=2.0, foreground="white", alpha=0.85)])
+        text.set_path_effects([withStroke(linewidth=scaled(2.0), foreground="white", alpha=0.85)])
 
 
 def _best_box(
@@ -116,10 +117,10 @@ def _points_along(segments: NDArray[np.float64], step: float = 4.0) -> NDArray[n
 
 
 def _text_sizes(figure: Figure, texts: list[str]) -> NDArray[np.float64]:
-    """Give the width and height of each text in points."""
+    """Give the width and height of each text in points of the screen."""
     renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
-    font = FontProperties(size=SIZE_PT)
-    to_points = 72.0 / figure.dpi
+    font = FontProperties(size=scaled(SIZE_PT))
+    to_points = 72.0 / figure.dpi / scaled(1.0)
     sizes = [renderer.get_text_width_height_descent(text, font, ismath=False)[:2] for text in texts]
     return np.array(sizes).reshape(-1, 2) * to_points + 1.0
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import polars as pl
 
 from anabranch.figures.by_link import check_over, draw_bars, draw_lines
 from anabranch.figures.panels import heading, named
+from anabranch.figures.paper import PaperChoice, on_paper
 
 if TYPE_CHECKING:
     import os
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from anabranch.figures.panels import Results
 
 
+@on_paper
 def draw_loads(
     results: Results,
     *,
@@ -26,6 +28,7 @@ def draw_loads(
     window_s: tuple[float, float] | None = None,
     title: str | None = None,
     file: str | os.PathLike[str] | None = None,
+    **paper: Unpack[PaperChoice],
 ) -> Figure:
     """Draw the utilisation of links: what they carried by what they could carry then.
 
@@ -42,7 +45,9 @@ def draw_loads(
         With ``"time"``: draw this part of the time only.
     title : str, optional
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
+    **paper
+        ``width``, ``font`` and ``font_size``, as in `PaperChoice`.
 
     Returns
     -------

@@ -8,7 +8,7 @@ points (1/72 inch) from the lower left corner of the map.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 from matplotlib.cm import ScalarMappable
@@ -19,7 +19,9 @@ from matplotlib.figure import Figure
 from anabranch import _core
 from anabranch.allocation.allocation import Allocation
 from anabranch.errors import ScenarioError
+from anabranch.figures import two_nodes
 from anabranch.figures.labels import place_labels
+from anabranch.figures.paper import PaperChoice, is_titled, on_paper, scaled, size_on_paper
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import GREY, INK, PALE, SOFT_INK, method_name
 
@@ -42,18 +44,23 @@ MOST_NAMES = 60
 SMALL_NODE = 1.8
 """Nodes of a smaller radius, in points, are dots."""
 
-TITLE_PT, STRIP_PT, MARGIN_PT = 46.0, 50.0, 34.0
-"""Height of the title, of the legend below, and the free edge of the map."""
+WIDTH_IN = 10.0
+TITLE_PT, EDGE_PT, MARGIN_PT = 46.0, 6.0, 34.0
+"""The width on a screen; the heights of the title and of the edge without one, and the free edge of the map."""
+
+STRIP_PT, NARROW_STRIP_PT, NARROW_PT = 50.0, 92.0, 500.0
+"""The height of the legend below, also where the map is narrow, and what is narrow."""
 
 
+@on_paper
 def draw_network(
     network: Network,
     loads: Allocation | Result | None = None,
     *,
     file: str | os.PathLike[str] | None = None,
     title: str | None = None,
-    width_in: float = 10.0,
     names: bool | None = None,
+    **paper: Unpack[PaperChoice],
 ) -> Figure:
     """Draw the network, coloured by the utilisation in an allocation or a run.
 
@@ -62,13 +69,13 @@ def draw_network(
     loads : Allocation or Result
         Of this network: links are coloured by their utilisation; for a run by its mean after the warm-up.
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
     title : str, optional
         The network's name if not given.
-    width_in : float
-        The width in inches; the height follows from the network.
     names : bool, optional
         Whether nodes are named, where there is room; if not given, up to 60 nodes are.
+    **paper
+        ``width``, ``font`` and ``font_size``, as in `PaperChoice`. The width is 10 inches if not given.
 
     Returns
     -------
@@ -77,21 +84,29 @@ def draw_network(
     Raises
     ------
     ScenarioError
-        A suffix other than ``.svg`` and ``.png``, a file that cannot be written, loads of another network.
+        A suffix other than ``.svg``, ``.png`` and ``.pdf``, a file that cannot be written, loads of another network.
     """
     if file is not None:
         check_suffix(file)
     utilisation = None if loads is None else _utilisation(network, loads)
-    drawing = _plan(network, width_in * 72.0, thickness=1.0 if loads is not None else 0.5)
-    figure = Figure(figsize=(width_in, (drawing.height + TITLE_PT + STRIP_PT) / 72.0), facecolor="white")
+    is_free = not is_titled() and not title
+    width = size_on_paper(WIDTH_IN, 1.0)[0] / scaled(1.0) * 72.0
+    drawing = _plan(network, width, thickness=1.0 if loads is not None else 0.5, above=EDGE_PT if is_free else TITLE_PT)
+    size_in = (scaled(drawing.width) / 72.0, scaled(drawing.whole) / 72.0)
+    figure = Figure(figsize=size_in, facecolor="white")
     with any_glyph():
         axes = _map_axes(figure, drawing)
         tolerance = loads.tolerance if isinstance(loads, Allocation) else MEASURED
         _draw_links(axes, drawing, utilisation, tolerance)
-        _draw_nodes(axes, drawing)
-        if names or (names is None and len(network) <= MOST_NAMES):
+        if two_nodes.are_two(network):
+            two_nodes.draw_nodes(axes, network, drawing.places)
+            two_nodes.draw_names(axes, network, drawing.segments(), drawing.link_widths)
+        else:
+            _draw_nodes(axes, drawing)
+        if not two_nodes.are_two(network) and (names or (names is None and len(network) <= MOST_NAMES)):
             place_labels(figure, axes, drawing.places, network.core.node_names, drawing.radius, drawing.segments())
-        _draw_title(figure, title or network.name or "Network", _subtitle(network, loads))
+        if not is_free:
+            _draw_title(figure, title or network.name or "Network", _subtitle(network, loads))
         _draw_legend(figure, drawing, utilisation, tolerance)
     if file is not None:
         save(figure, file)
@@ -110,6 +125,23 @@ class _Drawing:
     link_widths: NDArray[np.float64]
     lanes: NDArray[np.float64]
     """How far each link lies beside the straight line, to the left of its direction."""
+    above: float
+    """The height above the map."""
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the legend has no room in one row."""
+        return self.width < NARROW_PT
+
+    @property
+    def strip(self) -> float:
+        """The height of the legend below the map."""
+        return NARROW_STRIP_PT if self.is_narrow else STRIP_PT
+
+    @property
+    def whole(self) -> float:
+        """The height of the figure."""
+        return self.height + self.above + self.strip
 
     def ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Give where each link begins and ends."""
@@ -142,8 +174,13 @@ def _ahead(start: NDArray[np.float64], end: NDArray[np.float64]) -> NDArray[np.f
     return ahead
 
 
-def _plan(network: Network, width: float, thickness: float) -> _Drawing:
+def _plan(network: Network, width: float, thickness: float, above: float) -> _Drawing:
     """Fit the nodes into the page, and choose sizes by the room that each node has."""
+    if two_nodes.are_two(network):
+        widths = thickness * _widths(network.core.capacity_bps, 4.0, 9.0)
+        height, places = two_nodes.height_of(network), two_nodes.places_of(network, width)
+        lanes = _lanes(network, widths, two_nodes.STEP_PT)
+        return _Drawing(network, width, height, places, two_nodes.NODE_PT, widths, lanes, above)
     places = network.layout()
     low = places.min(axis=0) if len(places) else np.zeros(2)
     extent = (places.max(axis=0) - low) if len(places) else np.ones(2)
@@ -158,7 +195,7 @@ def _plan(network: Network, width: float, thickness: float) -> _Drawing:
     most = float(np.clip(0.10 * space, 2.4, 9.0))
     widths = thickness * _widths(network.core.capacity_bps, max(1.1, most / 3.0), most)
     radius = float(np.clip(0.065 * space - 0.3, 0.8, 6.0))
-    return _Drawing(network, width, height, fitted, radius, widths, _lanes(network, widths))
+    return _Drawing(network, width, height, fitted, radius, widths, _lanes(network, widths), above)
 
 
 def _widths(capacity: NDArray[np.float64], least: float, most: float) -> NDArray[np.float64]:
@@ -171,8 +208,8 @@ def _widths(capacity: NDArray[np.float64], least: float, most: float) -> NDArray
     return np.asarray(least + (most - least) * (clipped - low) / (high - low))
 
 
-def _lanes(network: Network, widths: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Put links between the same nodes side by side; a link and its twin share a lane."""
+def _lanes(network: Network, widths: NDArray[np.float64], step_pt: float | None = None) -> NDArray[np.float64]:
+    """Put links between the same nodes side by side, as close as they can be; a link and its twin share a lane."""
     core = network.core
     source, target, twin = core.link_source.tolist(), core.link_target.tolist(), core.twin.tolist()
     lanes: dict[tuple[int, int], list[int]] = {}
@@ -181,9 +218,10 @@ def _lanes(network: Network, widths: NDArray[np.float64]) -> NDArray[np.float64]
             lanes.setdefault((min(source[link], target[link]), max(source[link], target[link])), []).append(link)
     beside = np.zeros(len(source))
     for links in lanes.values():
-        step = float(widths[links].max()) + 1.5
+        step = float(widths[links].max()) + 1.5 if step_pt is None else step_pt
         for rank, link in enumerate(links):
-            offset = (rank - (len(links) - 1) / 2.0) * step
+            # The first one is on top.
+            offset = ((len(links) - 1) / 2.0 - rank) * step
             beside[link] = offset if source[link] < target[link] else -offset
             if twin[link] >= 0:
                 beside[twin[link]] = -beside[link]
@@ -191,8 +229,7 @@ def _lanes(network: Network, widths: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 def _map_axes(figure: Figure, drawing: _Drawing) -> Axes:
-    whole = drawing.height + TITLE_PT + STRIP_PT
-    axes = figure.add_axes((0.0, STRIP_PT / whole, 1.0, drawing.height / whole))
+    axes = figure.add_axes((0.0, drawing.strip / drawing.whole, 1.0, drawing.height / drawing.whole))
     axes.set(xlim=(0.0, drawing.width), ylim=(0.0, drawing.height))
     axes.set_axis_off()
     return axes
@@ -201,10 +238,12 @@ def _map_axes(figure: Figure, drawing: _Drawing) -> Axes:
 def _draw_links(axes: Axes, drawing: _Drawing, utilisation: NDArray[np.float64] | None, tolerance: float) -> None:
     start, end = drawing.ends()
     if utilisation is None:
-        axes.add_collection(LineCollection(list(drawing.segments()), colors=GREY, linewidths=drawing.link_widths))
+        axes.add_collection(
+            LineCollection(list(drawing.segments()), colors=GREY, linewidths=scaled(1.0) * drawing.link_widths)
+        )
         return
     alone = np.flatnonzero(drawing.network.core.twin < 0)
-    axes.add_collection(LineCollection(list(drawing.segments()[alone]), colors=PALE, linewidths=0.8))
+    axes.add_collection(LineCollection(list(drawing.segments()[alone]), colors=PALE, linewidths=scaled(0.8)))
     halves = _halves(start, end, drawing.link_widths)
     saturated = utilisation >= 1.0 - tolerance
     # Idle below, busy above: where links cross, the one that matters is seen.
@@ -217,7 +256,7 @@ def _draw_links(axes: Axes, drawing: _Drawing, utilisation: NDArray[np.float64] 
                 list(halves[order]),
                 facecolors=colours,
                 edgecolors=INK if full else "white",
-                linewidths=np.clip(0.16 * drawing.link_widths[order], 0.35, 0.9) if full else 0.3,
+                linewidths=scaled(1.0) * np.clip(0.16 * drawing.link_widths[order], 0.35, 0.9) if full else scaled(0.3),
                 joinstyle="miter",
             )
         )
@@ -226,11 +265,8 @@ def _draw_links(axes: Axes, drawing: _Drawing, utilisation: NDArray[np.float64] 
     middle = (start[full_links] + end[full_links]) / 2.0
     tips = 1.6 * drawing.link_widths[full_links, None] * ahead
     white = np.stack([start[full_links] + ahead * drawing.radius, middle - tips], axis=1)
-    axes.add_collection(
-        LineCollection(
-            list(white), colors="white", linewidths=np.clip(0.22 * drawing.link_widths[full_links], 0.35, 1.6)
-        )
-    )
+    white_pt = scaled(1.0) * np.clip(0.22 * drawing.link_widths[full_links], 0.35, 1.6)
+    axes.add_collection(LineCollection(list(white), colors="white", linewidths=white_pt))
 
 
 def _halves(start: NDArray[np.float64], end: NDArray[np.float64], widths: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -255,17 +291,17 @@ def _draw_nodes(axes: Axes, drawing: _Drawing) -> None:
             offset_transform=axes.transData,
             facecolors="white" if drawing.radius > SMALL_NODE else INK,
             edgecolors=INK,
-            linewidths=min(1.1, 0.35 * drawing.radius),
+            linewidths=scaled(min(1.1, 0.35 * drawing.radius)),
             zorder=3,
         )
     )
 
 
 def _draw_title(figure: Figure, title: str, subtitle: str) -> None:
-    height = figure.get_figheight() * 72.0
-    x = MARGIN_PT / (figure.get_figwidth() * 72.0)
-    figure.text(x, 1.0 - 20.0 / height, title, size=14, weight="bold", color=INK, va="center", parse_math=False)
-    figure.text(x, 1.0 - 37.0 / height, subtitle, size=9.5, color=SOFT_INK, va="center", parse_math=False)
+    width, height = (72.0 * inches / scaled(1.0) for inches in figure.get_size_inches())
+    x = MARGIN_PT / width
+    figure.text(x, 1.0 - 20.0 / height, title, size=scaled(14), weight="bold", color=INK, va="center", parse_math=False)
+    figure.text(x, 1.0 - 37.0 / height, subtitle, size=scaled(9.5), color=SOFT_INK, va="center", parse_math=False)
 
 
 def _subtitle(network: Network, loads: Allocation | Result | None) -> str:
@@ -285,39 +321,44 @@ def _subtitle(network: Network, loads: Allocation | Result | None) -> str:
 
 
 def _draw_legend(figure: Figure, drawing: _Drawing, utilisation: NDArray[np.float64] | None, tolerance: float) -> None:
-    """Colour bar, widths and the mark of saturation, in one strip below the map."""
-    whole = drawing.height + TITLE_PT + STRIP_PT
-    strip = figure.add_axes((0.0, 0.0, 1.0, STRIP_PT / whole))
-    strip.set(xlim=(0.0, drawing.width), ylim=(0.0, STRIP_PT))
+    """Draw the colour bar, widths and the mark of saturation: in a strip below the map, higher where that is narrow."""
+    strip = figure.add_axes((0.0, 0.0, 1.0, drawing.strip / drawing.whole))
+    strip.set(xlim=(0.0, drawing.width), ylim=(0.0, drawing.strip))
     strip.set_axis_off()
     x = MARGIN_PT
     if utilisation is not None:
-        _draw_colour_bar(figure, drawing, whole, over=bool((utilisation > 1.0 + 1e-9).any()))
-        x = _draw_saturated_sample(strip, MARGIN_PT + 0.36 * drawing.width, int((utilisation >= 1 - tolerance).sum()))
-    _draw_width_samples(strip, drawing, x)
+        _draw_colour_bar(figure, drawing, over=bool((utilisation > 1.0 + 1e-9).any()))
+        at = MARGIN_PT if drawing.is_narrow else MARGIN_PT + 0.36 * drawing.width
+        x = _draw_saturated_sample(strip, at, int((utilisation >= 1 - tolerance).sum()))
+    # Names of two nodes' links tell their capacities.
+    if not two_nodes.are_two(drawing.network):
+        _draw_width_samples(strip, drawing, x)
 
 
-def _draw_colour_bar(figure: Figure, drawing: _Drawing, whole: float, *, over: bool) -> None:
-    place = (MARGIN_PT / drawing.width, 26.0 / whole, 0.30, 9.0 / whole)
+def _draw_colour_bar(figure: Figure, drawing: _Drawing, *, over: bool) -> None:
+    bottom, share = (68.0, 0.8) if drawing.is_narrow else (26.0, 0.30)
+    place = (MARGIN_PT / drawing.width, bottom / drawing.whole, share, 9.0 / drawing.whole)
     colours = ScalarMappable(Normalize(0.0, 100.0), UTILISATION)
     bar = figure.colorbar(
         colours, cax=figure.add_axes(place), orientation="horizontal", extend="max" if over else "neither"
     )
     bar.set_ticks([0, 25, 50, 75, 100], labels=["0 %", "25 %", "50 %", "75 %", "100 %"])
-    bar.ax.tick_params(labelsize=8, length=2, pad=2, color=GREY, labelcolor=INK)
+    bar.ax.tick_params(labelsize=scaled(8), length=scaled(2), pad=scaled(2), color=GREY, labelcolor=INK)
     bar.outline.set_visible(False)
-    bar.ax.set_title("utilisation (load / capacity)", fontsize=8, color=INK, loc="left", pad=3)
+    bar.ax.set_title("utilisation (load / capacity)", fontsize=scaled(8), color=INK, loc="left", pad=scaled(3))
 
 
 def _draw_saturated_sample(strip: Axes, x: float, count: int) -> float:
     """Draw an arrow as saturated links are, and give where it ends."""
     start, end = np.array([[x, 30.5]]), np.array([[x + 68.0, 30.5]])
     shape = _halves(start, end, np.array([8.0]))
-    strip.add_collection(PolyCollection(list(shape), facecolors=[UTILISATION(1.0)], edgecolors=INK, linewidths=0.9))
-    strip.add_collection(LineCollection([[(x + 2.0, 30.5), (x + 22.0, 30.5)]], colors="white", linewidths=1.6))
-    strip.text(x + 41.0, 30.5, f"saturated: {count}", size=8, color=INK, va="center")
-    strip.text(x, 14.0, "arrow: direction of traffic", size=8, color=INK, va="center")
-    return x + 165.0
+    rim = scaled(0.9)
+    strip.add_collection(PolyCollection(list(shape), facecolors=[UTILISATION(1.0)], edgecolors=INK, linewidths=rim))
+    white = [(x + 2.0, 30.5), (x + 22.0, 30.5)]
+    strip.add_collection(LineCollection([white], colors="white", linewidths=scaled(1.6)))
+    strip.text(x + 41.0, 30.5, f"saturated: {count}", size=scaled(8), color=INK, va="center")
+    strip.text(x, 14.0, "arrow: direction of traffic", size=scaled(8), color=INK, va="center")
+    return x + 148.0
 
 
 def _draw_width_samples(strip: Axes, drawing: _Drawing, x: float) -> None:
@@ -327,8 +368,7 @@ def _draw_width_samples(strip: Axes, drawing: _Drawing, x: float) -> None:
     ends = [int(capacity.argmin()), int(capacity.argmax())]
     for row, link in enumerate(ends[: 1 if capacity[ends[0]] == capacity[ends[1]] else 2]):
         y = 30.5 - 16.5 * row
-        strip.add_collection(
-            LineCollection([[(x, y), (x + 26.0, y)]], colors=GREY, linewidths=drawing.link_widths[link])
-        )
+        width = scaled(drawing.link_widths[link])
+        strip.add_collection(LineCollection([[(x, y), (x + 26.0, y)]], colors=GREY, linewidths=width))
         text = f"capacity {_core.format_rate(float(capacity[link]))}"
-        strip.text(x + 33.0, y, text, size=8, color=INK, va="center")
+        strip.text(x + 33.0, y, text, size=scaled(8), color=INK, va="center")

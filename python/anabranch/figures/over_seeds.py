@@ -48,7 +48,7 @@ def draw_repeated(
     most_bps : float, optional
         Where the axis of rates ends.
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
 
     Returns
     -------

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from anabranch.errors import ScenarioError
+from anabranch.figures.paper import is_titled, most_in_a_row, scaled, size_on_paper
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import COLOURS, GRID, INK, SOFT_INK
 
@@ -34,8 +35,8 @@ MOST_LINES = len(COLOURS)
 WIDTHS = (2.8, 2.3, 1.9, 1.6, 1.3, 1.1, 0.9)
 """The widths of lines in the order of drawing: where several lie on each other, all are visible."""
 
-IN_A_ROW = 3
-"""The most panels side by side."""
+IN_A_ROW, PANEL_IN = 3, 2.7
+"""The most panels side by side, and how wide each is at least."""
 
 LONGEST = 40
 """The most letters of a name in a legend."""
@@ -53,7 +54,9 @@ def named(results: Results) -> dict[str, Result]:
 
 
 def heading(results: Mapping[str, Result], what: str) -> str:
-    """Give the title of a figure: what it shows, and of which scenario."""
+    """Give the title of a figure: what it shows, and of which scenario; nothing on the paper of a publication."""
+    if not is_titled():
+        return ""
     title = next(iter(results.values())).meta["title"]
     return f"{what}: {title}" if title else what
 
@@ -129,10 +132,10 @@ def draw_panels(
     if file is not None:
         check_suffix(file)
     check_window(window_s)
-    columns = min(len(results), IN_A_ROW)
+    columns = min(len(results), most_in_a_row(IN_A_ROW, PANEL_IN))
     rows = -(-len(results) // columns)
-    width, height = (8.6, 4.4) if columns == 1 else (4.4 * columns + 0.8, 3.4 * rows + 1.2)
-    figure = Figure(figsize=(width, height), facecolor="white")
+    wanted = (8.6, 4.4) if len(results) == 1 else (4.4 * columns + 0.8, 3.4 * rows + 1.2)
+    figure = Figure(figsize=size_on_paper(*wanted), facecolor="white")
     with any_glyph():
         grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
         axes = grid.ravel().tolist()
@@ -171,7 +174,7 @@ def _extent(axes: Sequence[Axes], window_s: tuple[float, float]) -> tuple[float,
 
 
 def _dress(panel: Axes, name: str) -> None:
-    panel.set_title(shortened(name), size=10, color=INK, loc="left", parse_math=False)
+    panel.set_title(shortened(name), size=scaled(10), color=INK, loc="left", parse_math=False)
     panel.grid(visible=True, color=GRID, linewidth=0.6)
     panel.set_axisbelow(True)
     panel.spines[["top", "right"]].set_visible(False)
@@ -185,21 +188,29 @@ def _frame(figure: Figure, axes: Sequence[Axes], title: str, note: str) -> None:
             labels.setdefault(label, handle)
     width, height = figure.get_size_inches()
     note_in = draw_words(figure, title, note)
-    legend_in = draw_legend(figure, labels, left_in=0.6, bottom_in=note_in + 0.04) if labels else 0.0
+    left_in, right_in, below_in = scaled(0.75), scaled(0.2), scaled(0.55)
+    legend_in = draw_legend(figure, labels, left_in=scaled(0.6), bottom_in=note_in + scaled(0.04)) if labels else 0.0
     has_names = any(panel.get_title(loc="left") for panel in axes)
-    top = 1.0 - (0.78 if has_names else 0.55) / height
-    bottom = (0.55 + legend_in + note_in) / height
-    figure.subplots_adjust(left=0.75 / width, right=1.0 - 0.2 / width, top=top, bottom=bottom, wspace=0.1, hspace=0.22)
+    top = 1.0 - (room_above(title) + (scaled(0.23) if has_names else 0.0)) / height
+    bottom = (below_in + legend_in + note_in) / height
+    figure.subplots_adjust(
+        left=left_in / width, right=1.0 - right_in / width, top=top, bottom=bottom, wspace=0.1, hspace=0.22
+    )
     # How wide the ticks are depends on the height of the panels.
     ticks_in = max(size_in(label)[0] for panel in axes for label in panel.get_yticklabels())
-    figure.subplots_adjust(left=max(0.75, ticks_in + 0.5) / width)
+    figure.subplots_adjust(left=max(left_in, ticks_in + scaled(0.5)) / width)
+
+
+def room_above(title: str) -> float:
+    """Give the height in inches of the title, or of the edge where there is none."""
+    return scaled(0.55 if title else 0.15)
 
 
 def draw_legend(figure: Figure, labels: Mapping[str, Artist], *, left_in: float, bottom_in: float) -> float:
     """Draw a legend that reads row by row, in as many columns as fit; give its height in inches."""
     width, height = figure.get_size_inches()
     names, handles = [shortened(name) for name in labels], list(labels.values())
-    for columns in range(min(len(names), int(width / 1.2)), 0, -1):
+    for columns in range(min(len(names), int(width / scaled(0.8))), 0, -1):
         # It is filled by columns.
         order = [entry for column in range(columns) for entry in range(column, len(names), columns)]
         legend = figure.legend(
@@ -209,7 +220,7 @@ def draw_legend(figure: Figure, labels: Mapping[str, Artist], *, left_in: float,
             bbox_to_anchor=(left_in / width, bottom_in / height),
             borderaxespad=0.0,
             ncols=columns,
-            fontsize=8.5,
+            fontsize=scaled(8.5),
             frameon=False,
             labelcolor=INK,
         )
@@ -219,20 +230,21 @@ def draw_legend(figure: Figure, labels: Mapping[str, Artist], *, left_in: float,
         if columns == 1 or left_in + legend_width < width:
             break
         legend.remove()
-    return legend_height + 0.05
+    return legend_height + scaled(0.05)
 
 
 def draw_words(figure: Figure, title: str, note: str) -> float:
     """Write the title into the upper left corner and the note into the lower left one; give the note's height."""
     width, height = figure.get_size_inches()
-    x, top = 0.12 / width, 1.0 - 0.24 / height
-    text = figure.text(x, top, title, size=12, weight="bold", color=INK, va="center", parse_math=False)
-    while len(title) > 1 and size_in(text)[0] > width - 0.24:
+    edge = scaled(0.12)
+    x, top = edge / width, 1.0 - scaled(0.24) / height
+    text = figure.text(x, top, title, size=scaled(12), weight="bold", color=INK, va="center", parse_math=False)
+    while len(title) > 1 and size_in(text)[0] > width - 2 * edge:
         title = title[:-1]
         text.set_text(f"{title.rstrip()}…")
-    note = textwrap.fill(note, width=int(13 * width))
-    figure.text(x, 0.08 / height, note, size=8.5, color=SOFT_INK, va="bottom", parse_math=False)
-    return 0.17 * (note.count("\n") + 1) + 0.08 if note else 0.0
+    note = textwrap.fill(note, width=int(13 * width / scaled(1.0)))
+    figure.text(x, scaled(0.08) / height, note, size=scaled(8.5), color=SOFT_INK, va="bottom", parse_math=False)
+    return scaled(0.17 * (note.count("\n") + 1) + 0.08) if note else 0.0
 
 
 def shortened(name: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import polars as pl
 
 from anabranch.figures.by_link import check_over, draw_bars, draw_lines
 from anabranch.figures.panels import heading, named
+from anabranch.figures.paper import PaperChoice, on_paper
 
 if TYPE_CHECKING:
     import os
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from anabranch.figures.panels import Results
 
 
+@on_paper
 def draw_queues(
     results: Results,
     *,
@@ -26,6 +28,7 @@ def draw_queues(
     window_s: tuple[float, float] | None = None,
     title: str | None = None,
     file: str | os.PathLike[str] | None = None,
+    **paper: Unpack[PaperChoice],
 ) -> Figure:
     """Draw the most packets that waited at a time, the packet in transmission included.
 
@@ -42,7 +45,9 @@ def draw_queues(
         With ``"time"``: draw this part of the time only.
     title : str, optional
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
+    **paper
+        ``width``, ``font`` and ``font_size``, as in `PaperChoice`.
 
     Returns
     -------
@@ -63,7 +68,7 @@ def draw_queues(
             all_results,
             most,
             title=title or heading(all_results, "Longest queue of each link"),
-            xlabel="most packets that waited at a time",
+            xlabel="longest queue (packets)",
             whole=True,
             links=links,
             file=file,
@@ -72,8 +77,8 @@ def draw_queues(
         all_results,
         most,
         pl.col("peak_packets"),
-        title=title or heading(all_results, "Longest queues over time"),
-        ylabel="most packets since the sample before",
+        title=title or heading(all_results, "Queues over time"),
+        ylabel="longest queue (packets)",
         links=links,
         window_s=window_s,
         counts=True,

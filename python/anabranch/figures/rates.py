@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import polars as pl
 
+from anabranch.figures.line_colours import colours_of
 from anabranch.figures.panels import WIDTHS, check_known, check_window, chosen, draw_panels, heading, named, rate_unit
+from anabranch.figures.paper import PaperChoice, on_paper, scaled
 from anabranch.figures.style import COLOURS
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from anabranch.runs.result import Result
 
 
+@on_paper
 def draw_rates(
     results: Results,
     *,
@@ -31,6 +34,7 @@ def draw_rates(
     most_bps: float | None = None,
     title: str | None = None,
     file: str | os.PathLike[str] | None = None,
+    **paper: Unpack[PaperChoice],
 ) -> Figure:
     """Draw granted rates over time, a panel for each result on the same axes; the fair rates are dashed.
 
@@ -51,7 +55,9 @@ def draw_rates(
         The end of the axis of rates, in bit/s; greater rates are cut off.
     title : str, optional
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
+    **paper
+        ``width``, ``font`` and ``font_size``, as in `PaperChoice`.
 
     Returns
     -------
@@ -75,15 +81,19 @@ def draw_rates(
         note = "; ".join(part for part in (note, more) if part)
     has_fair = not (subflows or is_crowd(names)) and any(_has_fair(r) for r in all_results.values())
     dashed = "dashed: fair rate" if has_fair else ""
+    colours = colours_of(first, names)
     rates = {name: result.rates(subflows=subflows) for name, result in all_results.items()}
     scale, unit = rate_unit(most_bps or max(_most(frame, window_s) for frame in rates.values()))
 
     def draw(panel: Axes, own: str) -> None:
         result = all_results[own]
         style = "steps-post" if result.grants is not None else "default"
-        for name, colour, width in zip(names, cycle(COLOURS), cycle(WIDTHS), strict=False):
+        for name, width in zip(names, cycle(WIDTHS), strict=False):
+            colour = colours[name]
             time, rate = _line(result, rates[own], name, subflows=subflows)
-            look: dict[str, Any] = {"linewidth": 0.7} if is_crowd(names) else {"linewidth": width, "label": name}
+            look: dict[str, Any] = (
+                {"linewidth": scaled(0.7)} if is_crowd(names) else {"linewidth": scaled(width), "label": name}
+            )
             panel.plot(time, rate / scale, color=colour, drawstyle=style, **look)
             if has_fair:
                 _draw_fair(panel, result, name, color=colour, scale=scale, drawstyle=style)
@@ -91,7 +101,7 @@ def draw_rates(
     return draw_panels(
         all_results,
         draw,
-        title=title or heading(all_results, "Granted rates of subflows" if subflows else "Granted rates"),
+        title=title or heading(all_results, "Rates of subflows" if subflows else "Rates"),
         ylabel=f"rate of the {'subflow' if subflows else 'connection'} ({unit})",
         note="; ".join(part for part in (dashed, note) if part),
         window_s=window_s,
@@ -135,4 +145,4 @@ def _draw_fair(panel: Axes, result: Result, name: str, *, scale: float, **look: 
     fair = result.series["connections"].filter(pl.col("connection") == name).select("time_s", "fair_bps")
     if fair["fair_bps"].count():
         rate = fair["fair_bps"].fill_null(float("nan")).to_numpy() / scale
-        panel.plot(fair["time_s"], rate, linewidth=0.9, linestyle=(0, (5, 4)), zorder=1, **look)
+        panel.plot(fair["time_s"], rate, linewidth=scaled(0.9), linestyle=(0, (5, 4)), zorder=1, **look)

@@ -7,7 +7,7 @@ import tempfile
 import warnings
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 
@@ -20,8 +20,15 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-WITHOUT_DATE = {".svg": {"Date": None, "Creator": None}, ".png": {"Software": None}}
+WITHOUT_DATE: dict[str, dict[str, None]] = {
+    ".svg": {"Date": None, "Creator": None},
+    ".png": {"Software": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
 """Formats by suffix, and what would tell when and by what the file was made."""
+
+SETTINGS: Any = {"svg.hashsalt": "anabranch", "pdf.fonttype": 42}
+"""Names in SVG that do not depend on chance, and letters in PDF as TrueType, which publishers ask for."""
 
 
 def check_suffix(file: str | os.PathLike[str]) -> Path:
@@ -30,17 +37,17 @@ def check_suffix(file: str | os.PathLike[str]) -> Path:
     Raises
     ------
     ScenarioError
-        The suffix is neither ``.svg`` nor ``.png``.
+        The suffix is none of ``.svg``, ``.png`` and ``.pdf``.
     """
     target = Path(file)
     if target.suffix.lower() not in WITHOUT_DATE:
         reason = f"there is no picture format `{excerpt(target.suffix)}`"
-        raise ScenarioError(f"{target}: {reason}; end the name with {' or '.join(WITHOUT_DATE)}")
+        raise ScenarioError(f"{target}: {reason}; end the name with .svg, .png or .pdf")
     return target
 
 
 def save(figure: Figure, file: str | os.PathLike[str], *, dpi: float = 150.0) -> None:
-    """Write a figure as SVG or PNG, by suffix: aside first, then in place.
+    """Write a figure as SVG, PNG or PDF, by suffix: aside first, then in place.
 
     Raises
     ------
@@ -54,7 +61,7 @@ def save(figure: Figure, file: str | os.PathLike[str], *, dpi: float = 150.0) ->
     aside: str | None = None
     try:
         handle, aside = tempfile.mkstemp(prefix=f".{target.name[:50]}.", dir=target.parent)
-        with os.fdopen(handle, "wb") as stream, mpl.rc_context({"svg.hashsalt": "anabranch"}), any_glyph():
+        with os.fdopen(handle, "wb") as stream, mpl.rc_context(SETTINGS), any_glyph():
             figure.savefig(stream, format=suffix[1:], dpi=dpi, metadata=WITHOUT_DATE[suffix])
         mask = os.umask(0o022)
         os.umask(mask)

@@ -31,7 +31,7 @@ def draw_overlaid(
     connection : str
         Which.
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
 
     Returns
     -------

@@ -42,7 +42,7 @@ def draw_steps(
         Unit of the rates.
     title : str
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
 
     Returns
     -------
