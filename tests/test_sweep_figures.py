@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
+from matplotlib.collections import FillBetweenPolyCollection, LineCollection
 from matplotlib.colors import to_hex
 
 from anabranch import figures
@@ -20,6 +20,7 @@ from anabranch.sweeps.figure_data import STEPS, drawn_numbers
 from anabranch.sweeps.order import in_order, words_of
 from anabranch.sweeps.outputs import draw_figure, make_table, write_summaries
 from anabranch.sweeps.quantity import SweepFigure, SweepTable
+from anabranch.sweeps.words import words_for
 
 # Two protocols, two delays from the longer one on, three seeds: OLIA has 10, 11, 12 at 0.02 s and twice that at 0.01 s;
 # LIA 100 more.
@@ -89,11 +90,51 @@ def test_numbers_have_as_few_digits_as_tell_them_apart() -> None:
 
 
 def test_numbers_at_a_logarithmic_axis_do_not_run_into_each_other() -> None:
-    numbers = (0.012599210499, 0.0127, 0.031748021039)
+    numbers = (0.012, 0.013, 0.032)
     frame = pl.LazyFrame({"run": list("abc"), "delay_s": numbers, "rate": [1.0, 2.0, 3.0]})
     axes = draw_figure(frame, plan(lines=None, log=["x"])).axes[0]
     assert axes.get_xticks().tolist() == list(numbers)
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["0.0126", "", "0.0317"]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["0.012", "", "0.032"]
+
+
+def test_an_axis_has_round_numbers_where_the_values_are_none() -> None:
+    numbers = (0.01, 0.0251188643, 0.0630957344, 0.16)
+    frame = pl.LazyFrame({"run": list("abcd"), "delay_s": numbers, "rate": [1.0, 2.0, 3.0, 4.0]})
+    axes = draw_figure(frame, plan(lines=None, log=["x"])).axes[0]
+    axes.figure.draw_without_rendering()
+    texts = [label.get_text() for label in axes.get_xticklabels(which="both")]
+    assert {"0.01", "0.02", "0.05", "0.1"} <= set(texts)
+    assert all(text.strip("0.") in ("", "1", "2", "5") for text in texts)
+
+
+@pytest.mark.parametrize(
+    ("expression", "join", "words"),
+    [
+        ("mean_rate_bps / 1e6", "mean", "mean rate (Mbit/s)"),
+        ("1000 * completion_s", "median", "median of completion (ms)"),
+        ('"link.0.delay_s"', "mean", "link.0.delay (s)"),
+        ("mean_rate_bps", "jain", "Jain's index of mean rate"),
+        ("peak_packets", "most", "greatest peak (packets)"),
+        ("utilisation * 100", "mean", "utilisation (%)"),
+        ("dropped", "sum", "sum of dropped"),
+        ("rate", "mean", "rate"),
+        # Only what is surely understood is put into words.
+        ("mean_rate_bps / 7", "mean", "mean_rate_bps / 7"),
+        ("a_s + b_s", "mean", "a_s + b_s"),
+    ],
+)
+def test_an_axis_is_labelled_in_words_with_its_unit(expression: str, join: str, words: str) -> None:
+    assert words_for(expression, join) == words
+
+
+def test_more_than_two_lines_have_bars_in_place_of_bands() -> None:
+    third = FRAME.with_columns(pl.lit("balia").alias("protocol"), pl.col("rate") + 7.0)
+    crowded = pl.concat([FRAME, third.unique(["delay_s", "seed"])])
+    for frame, name in ((FRAME, "band"), (crowded, "bar")):
+        figure = draw_figure(frame, plan())
+        has_bands = any(isinstance(own, FillBetweenPolyCollection) for own in figure.axes[0].collections)
+        assert has_bands == (name == "band")
+        assert any(f"; {name}: its 95 %" in text.get_text().replace("\n", " ") for text in figure.texts)
 
 
 def test_nothing_has_a_word_of_its_own_in_a_legend() -> None:

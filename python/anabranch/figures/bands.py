@@ -1,6 +1,7 @@
 """Means along an axis, with their intervals as bands: what changes with a delay, a load, a number of connections.
 
-Where words stand along the axis there is nothing between them, and so no line: points with bars.
+Bands of several lines would cover each other, so more than two lines have bars instead. Where words stand along the
+axis there is nothing between them, and so no line: points with bars.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from anabranch.figures.grid import DASHES, draw_grid, line_styles
+from anabranch.figures.paper import scaled
 
 if TYPE_CHECKING:
     import os
@@ -43,6 +45,19 @@ HALF = dict(zip(DASHES[1:], ("left", "top"), strict=True))
 
 NUMBERS = ("mean", "low", "high")
 
+MOST_BANDS = 2
+"""More lines in a panel than this have bars, unless they have too many points for them."""
+
+ALPHA, PALE_ALPHA = 0.16, 0.08
+"""How opaque a band is, and one of many."""
+
+
+def are_crowded(bands: pl.DataFrame) -> bool:
+    """Tell whether lines have bars instead of bands: some panel has too many lines for these."""
+    panels = bands.group_by("panel").agg(pl.col("name").n_unique().alias("lines"))
+    longest = bands.group_by("panel", "name").len()["len"].max()
+    return int(panels["lines"].max() or 0) > MOST_BANDS and int(longest or 0) <= FEW  # type: ignore[arg-type]
+
 
 def draw_bands(
     bands: pl.DataFrame,
@@ -56,7 +71,7 @@ def draw_bands(
 ) -> Figure:
     """Draw a line for each name through means, with a band from the lower end of their intervals to the upper.
 
-    Along an axis of text they are points, with a bar each.
+    Along an axis of text they are points, with a bar each. So are lines, if more than two are in a panel.
 
     Parameters
     ----------
@@ -70,7 +85,7 @@ def draw_bands(
     title, note : str
         Above and below.
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
 
     Returns
     -------
@@ -81,13 +96,17 @@ def draw_bands(
     points, words = _placed(bands)
     points, note = _drawable(points, log, note)
     places = points["at"].unique().sort().to_list()
+    is_pale = len(names) > MOST_BANDS
+    alpha = 0.0 if are_crowded(bands) else PALE_ALPHA if is_pale else ALPHA
     bottom = 0.0 if "y" not in log and _is_near_zero(points) else None
 
     def draw(panel: Axes, own: str) -> None:
         for place, name in enumerate(names):
             line = points.filter(panel=own, name=name).sort("at")
             beside = (place - (len(names) - 1) / 2.0) * min(APART, 0.5 / len(names)) if words else 0.0
-            _draw_line(panel, line.with_columns(pl.col("at") + beside), name, styles[name], is_joined=not words)
+            _draw_line(
+                panel, line.with_columns(pl.col("at") + beside), name, styles[name], is_joined=not words, alpha=alpha
+            )
         if words:
             _write_words(panel, words)
 
@@ -101,7 +120,7 @@ def draw_bands(
         title=title,
         note=note,
         bottom=bottom,
-        xticks=places if len(places) <= FEW_PLACES else (),
+        xticks=places if len(places) <= FEW_PLACES and all(map(_is_round, places)) else (),
         file=file,
     )
 
@@ -127,6 +146,11 @@ def _drawable(points: pl.DataFrame, log: Collection[Literal["x", "y"]], note: st
     return kept, f"{note}; {left_out} points at or below 0 are not drawn" if left_out else note
 
 
+def _is_round(number: float) -> bool:
+    """Tell whether a number has two digits at most, so that it can stand at an axis."""
+    return bool(np.isclose(number, float(f"{number:.2g}"), rtol=1e-9))
+
+
 def _is_near_zero(points: pl.DataFrame) -> bool:
     """Tell whether an axis may begin at 0 and leave enough of it to what is there."""
     least = points.select(pl.min_horizontal(pl.col(NUMBERS).min())).item()
@@ -134,17 +158,21 @@ def _is_near_zero(points: pl.DataFrame) -> bool:
     return least is not None and 0.0 <= least < FROM_ZERO * most
 
 
-def _draw_line(panel: Axes, line: pl.DataFrame, name: str, style: dict[str, Any], *, is_joined: bool) -> None:
+def _draw_line(
+    panel: Axes, line: pl.DataFrame, name: str, style: dict[str, Any], *, is_joined: bool, alpha: float
+) -> None:
     at, mean, low, high = (line[column].cast(pl.Float64).to_numpy() for column in ("at", *NUMBERS))
     colour = style["color"]
     has_markers = len(line) <= FEW or not is_joined
-    if is_joined:
-        panel.fill_between(at, low, high, color=colour, alpha=0.16, linewidth=0.0)
+    if is_joined and alpha > 0.0:
+        panel.fill_between(at, low, high, color=colour, alpha=alpha, linewidth=0.0)
     if has_markers:
         ends = (np.maximum(mean - low, 0.0), np.maximum(high - mean, 0.0))
-        panel.errorbar(at, mean, ends, fmt="none", ecolor=colour, elinewidth=0.9, capsize=2.0, alpha=0.8)
+        panel.errorbar(
+            at, mean, ends, fmt="none", ecolor=colour, elinewidth=scaled(0.9), capsize=scaled(2.0), alpha=0.8
+        )
     own = style if is_joined else _alone(style)
-    panel.plot(at, mean, label=name, linewidth=1.5, **(own if has_markers else own | {"marker": ""}))
+    panel.plot(at, mean, label=name, linewidth=scaled(1.5), **(own if has_markers else own | {"marker": ""}))
 
 
 def _alone(style: dict[str, Any]) -> dict[str, Any]:

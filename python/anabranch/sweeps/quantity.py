@@ -22,6 +22,7 @@ import polars as pl
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from anabranch import _core
+from anabranch.sweeps.words import words_for
 
 Of = Literal[
     "runs",
@@ -161,7 +162,7 @@ class SweepQuantity(BaseModel):
     @property
     def words(self) -> str:
         """The label of an axis."""
-        return self.label or self.value
+        return self.label or words_for(self.value, self.join)
 
 
 class SweepTable(SweepQuantity):
