@@ -12,6 +12,7 @@ from anabranch.figures import draw_bands, draw_result
 from anabranch.figures.line_colours import line_colours
 from anabranch.figures.paper import paper_of, read_width
 from anabranch.figures.protocol_styles import protocol_looks
+from command import run
 
 TWO_LINKS = """
 title = "Rivals"
@@ -192,3 +193,18 @@ def test_a_sweep_can_be_drawn_for_a_column():
     with paper_of({"width": "column"}):
         figure = draw_bands(bands, xlabel="delay (s)", ylabel="rate (Mbit/s)", title="")
     assert figure.get_figwidth() == pytest.approx(3.5)
+
+
+def test_commands_draw_for_a_paper_and_refuse_what_no_paper_is(tmp_path):
+    scenario = tmp_path / "rivals.toml"
+    scenario.write_text(TWO_LINKS)
+    options = ["--figure-format", "pdf", "--figure-width", "column"]
+    assert run("run", scenario, "--out", tmp_path / "out", "--figures", *options).returncode == 0
+    assert {file.suffix for file in (tmp_path / "out").iterdir()} == {".pdf", ".parquet", ".json", ".toml"}
+    assert b"/MediaBox [ 0 0 252 " in (tmp_path / "out" / "windows.pdf").read_bytes()
+    assert "--figure-format: there are no figures; add --figures" in run("run", scenario, *options).stderr
+    wrong = run("run", scenario, "--out", tmp_path / "no", "--figures", "--figure-format", "gif")
+    assert (wrong.returncode, (tmp_path / "no").exists()) == (2, False)
+    assert "there is no picture format `gif`; take svg, png or pdf" in wrong.stderr
+    wide = run("solve", scenario, "--figure", tmp_path / "map.pdf", "--figure-width", "wide")
+    assert "the width of a figure is `wide`; give column, page, or 2 to 40 inches" in wide.stderr

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anabranch.allocation.allocation import Allocation
+    from anabranch.figures.paper import PaperChoice
     from anabranch.model.network import Network
 
 MOST_LINKS = 5
@@ -46,7 +47,13 @@ def check_places(*, out: Path | None, figure: Path | None, report: Path | None) 
 
 
 def write_allocation(
-    allocation: Allocation, *, out: Path | None, figure: Path | None, report: Path | None, origin: dict[str, Any]
+    allocation: Allocation,
+    *,
+    out: Path | None,
+    figure: Path | None,
+    paper: PaperChoice,
+    report: Path | None,
+    origin: dict[str, Any],
 ) -> None:
     """Write what is asked for; places were looked at before, and each is filled aside and put in place whole."""
     if figure is not None:
@@ -54,7 +61,7 @@ def write_allocation(
 
         assert allocation.paths is not None, "it is of a network"
         figure.parent.mkdir(parents=True, exist_ok=True)
-        draw_network(allocation.paths.demands.network, allocation, file=figure)
+        draw_network(allocation.paths.demands.network, allocation, file=figure, **paper)
     if report is not None:
         write_report([allocation_content(allocation)], report)
     if out is not None:

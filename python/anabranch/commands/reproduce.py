@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from anabranch.commands import INTERRUPTED
+from anabranch.commands.figures import Font, Width, figure_choice
 from anabranch.commands.progress import runs_bar
 from anabranch.commands.reproduced import print_rows
 from anabranch.errors import ScenarioError
@@ -55,6 +56,8 @@ def command(
     all_papers: Annotated[bool, typer.Option("--all", help="Reproduce all papers.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON instead.")] = False,
     out: Annotated[Path | None, typer.Option("--report", help="New folder for a report with the figures.")] = None,
+    figure_width: Width = None,
+    figure_font: Font = None,
     scale: Annotated[
         float,
         typer.Option(help="Factor for the size of large networks, for a quick look; rows are not judged."),
@@ -89,8 +92,10 @@ def command(
     if out is not None:
         check_new(out)
         check_place(out)
+    choice = figure_choice(None, figure_width, figure_font, without="--report FOLDER" if out is None else None)
     settings = Settings(scale, tuple(sets or ()), seeds, mutate=mutate, live=live)
-    found, stopped = _run(name, item, out, settings=settings, experiments=experiments)
+    with choice.drawn():
+        found, stopped = _run(name, item, out, settings=settings, experiments=experiments)
     if as_json:
         typer.echo(json.dumps([_plain(rows, row) for rows in found for row in rows.with_rest], indent=1))
     else:

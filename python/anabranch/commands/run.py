@@ -11,6 +11,7 @@ import polars as pl
 import typer
 
 from anabranch.commands import INTERRUPTED
+from anabranch.commands.figures import Font, Formats, Width, figure_choice
 from anabranch.commands.inputs import MOST_SEED, Memory
 from anabranch.commands.progress import run_bar
 from anabranch.commands.tables import column
@@ -58,6 +59,9 @@ def command(
     figures: Annotated[
         bool, typer.Option("--figures", help="Draw figures, SVG and PNG, into the folder of --out.")
     ] = False,
+    formats: Formats = None,
+    figure_width: Width = None,
+    figure_font: Font = None,
     threads: Annotated[
         int | None,
         typer.Option(
@@ -74,6 +78,7 @@ def command(
     allow_memory(memory)
     if figures and out is None:
         raise ScenarioError("--figures needs a folder to put them; name one with --out")
+    choice = figure_choice(formats, figure_width, figure_font, without=None if figures else "--figures")
     if out is not None:
         check_new(out)
         check_place(out)
@@ -83,7 +88,7 @@ def command(
         # Only now: matplotlib takes longer to load than many scenarios take to run.
         from anabranch.figures import draw_result
 
-        draw_result(result, out)
+        draw_result(result, out, formats=choice.formats, **choice.paper)
     if stopped is not None:
         raise typer.Exit(INTERRUPTED)
     if as_json:

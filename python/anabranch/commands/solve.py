@@ -10,6 +10,7 @@ import typer
 
 from anabranch.commands.allocation import check_places, print_allocation, write_allocation
 from anabranch.commands.cases import check_cases, give_cases, solve_cases
+from anabranch.commands.figures import Font, Width, figure_choice
 from anabranch.commands.grouped import grouped
 from anabranch.commands.inputs import (
     Capacity,
@@ -66,7 +67,7 @@ GROUPS = {
     "Fairness and method": tuple(name for name, option in OPTIONS.items() if option.is_general),
     "Options of some methods": tuple(name for name, option in OPTIONS.items() if not option.is_general),
     "Many cases": ("each_failure", "threads"),
-    "Output": ("rows", "as_json", "out", "figure", "report", "verbose"),
+    "Output": ("rows", "as_json", "out", "figure", "figure_width", "figure_font", "report", "verbose"),
     "Reading the network": ("capacity", "delay", "format", "network_id", "nodes"),
 }
 """The options by the section of the help that they are in."""
@@ -116,7 +117,9 @@ def command(
     rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")] = False,
     out: Annotated[Path | None, typer.Option(help="New folder to write Parquet tables and meta.json to.")] = None,
-    figure: Annotated[Path | None, typer.Option(help="File to draw the solved network to, .svg or .png.")] = None,
+    figure: Annotated[Path | None, typer.Option(help="File to draw the solved network to: .svg, .png, .pdf.")] = None,
+    figure_width: Width = None,
+    figure_font: Font = None,
     report: Annotated[Path | None, typer.Option(help="HTML file to write an interactive page to.")] = None,
     **options: Any,
 ) -> None:
@@ -124,6 +127,7 @@ def command(
     choice = solver_options(options)
     allow_memory(memory)
     check_places(out=out, figure=figure, report=report)
+    paper = figure_choice(None, figure_width, figure_font, without="--figure FILE" if figure is None else None).paper
     rules = demands or []
     is_many = each_failure or len(rules) > 1
     check_cases(rules, each_failure=each_failure, threads=threads, shown=figure or report)
@@ -143,7 +147,7 @@ def command(
     if is_many:
         give_cases(cases, rows=rows, as_json=as_json, out=out, origin=_origin(context))
     else:
-        write_allocation(allocation, out=out, figure=figure, report=report, origin=_origin(context))
+        write_allocation(allocation, out=out, figure=figure, paper=paper, report=report, origin=_origin(context))
         print_allocation(allocation, rows=rows, as_json=as_json, is_stopped=is_stopped)
 
 

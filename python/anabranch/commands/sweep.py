@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from anabranch.commands.figures import Font, Formats, Width, figure_choice
 from anabranch.commands.inputs import Memory
 from anabranch.commands.progress import LINE_EVERY_S
 from anabranch.commands.tables import column
@@ -77,6 +78,9 @@ def command(
         bool, typer.Option("--shared", help="All nodes of the cluster can write to the folder of --out.")
     ] = False,
     memory: Memory = None,
+    formats: Formats = None,
+    figure_width: Width = None,
+    figure_font: Font = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows of each table to print; 0 for all.")] = DEFAULT_ROWS,
     as_json: Annotated[bool, typer.Option("--json", help="Print a line of JSON for each run instead.")] = False,
 ) -> None:
@@ -84,13 +88,24 @@ def command(
     allow_memory(memory)
     if on == "here" and (address is not None or shared):
         raise ScenarioError("--address and --shared are of a Ray cluster; add --on ray, or leave them out")
+    figures = figure_choice(formats, figure_width, figure_font, without=None)
     # Only now: figures and polars take longer to load than other commands to run.
     from anabranch.sweeps import SUMMARY, other_versions, read_file, sweep
 
     place = out or RUNS / file.stem
     try:
         with _told(as_json=as_json) as tell:
-            swept = sweep(file, place, threads=threads, on=on, address=address, shared=shared, progress=tell)
+            swept = sweep(
+                file,
+                place,
+                threads=threads,
+                on=on,
+                address=address,
+                shared=shared,
+                progress=tell,
+                formats=figures.formats,
+                paper=figures.paper,
+            )
     except KeyboardInterrupt:
         kept = f"its runs are kept in {place}, and" if place.is_dir() else "nothing was begun;"
         typer.echo(f"anabranch: the sweep was stopped; {kept} the same command goes on", err=True)
@@ -100,7 +115,9 @@ def command(
     else:
         own = read_file(file).file
         _print_tables([place / SUMMARY / f"{plan.file}.csv" for plan in own.table], rows)
-        _print_places(swept, [place / SUMMARY / f"{plan.file}.svg" for plan in own.figure], other_versions(place))
+        _print_places(
+            swept, [place / SUMMARY / f"{plan.file}.{figures.formats[0]}" for plan in own.figure], other_versions(place)
+        )
     if len(swept.failed):
         _print_failures(swept)
         raise typer.Exit(FAILED)

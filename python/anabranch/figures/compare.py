@@ -9,7 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from anabranch.errors import ScenarioError
-from anabranch.figures.panels import check_window, draw_legend, draw_words, heading, named, shortened
+from anabranch.figures.panels import check_window, draw_legend, draw_words, heading, named, room_above, shortened
+from anabranch.figures.paper import scaled, size_on_paper
 from anabranch.figures.protocol_styles import looks_of
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import GRID, INK
@@ -133,7 +134,7 @@ def _lines(
     results: dict[str, Result], draw: Callable[[Axes, Result, Style], None], title: str, note: str
 ) -> tuple[Figure, Axes]:
     """Make a frame with a line for each result, its title, legend and note."""
-    width, height = 8.6, 4.8
+    width, height = size_on_paper(8.6, 4.8)
     figure = Figure(figsize=(width, height), facecolor="white")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
@@ -147,9 +148,9 @@ def _lines(
         handles, labels = axes.get_legend_handles_labels()
         note_in = draw_words(figure, title, note)
         legend = dict(zip(labels, handles, strict=True))
-        legend_in = draw_legend(figure, legend, left_in=0.6, bottom_in=note_in + 0.04)
-    bottom = (0.6 + legend_in + note_in) / height
-    figure.subplots_adjust(left=0.9 / width, right=1.0 - 0.2 / width, top=1.0 - 0.6 / height, bottom=bottom)
+        legend_in = draw_legend(figure, legend, left_in=scaled(0.6), bottom_in=note_in + scaled(0.04))
+    bottom, top = (scaled(0.6) + legend_in + note_in) / height, 1.0 - (room_above(title) + scaled(0.05)) / height
+    figure.subplots_adjust(left=scaled(0.9) / width, right=1.0 - scaled(0.2) / width, top=top, bottom=bottom)
     return figure, axes
 
 

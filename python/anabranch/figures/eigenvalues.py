@@ -8,7 +8,8 @@ import polars as pl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from anabranch.figures.panels import draw_legend, draw_words
+from anabranch.figures.panels import draw_legend, draw_words, room_above
+from anabranch.figures.paper import scaled, size_on_paper
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import COLOURS, GREY, GRID, INK
 
@@ -62,7 +63,7 @@ def draw_eigenvalues(
     if file is not None:
         check_suffix(file)
     runs = series["run"].unique(maintain_order=True).to_list()
-    width, height = 3.4 * max(len(runs), 2) + 0.8, 8.2
+    width, height = size_on_paper(3.4 * max(len(runs), 2) + 0.8, 8.2)
     figure = Figure(figsize=(width, height), facecolor="white")
     FigureCanvasAgg(figure)
     labels: dict[str, Artist] = {}
@@ -75,7 +76,7 @@ def draw_eigenvalues(
             }
             for axes, lines in zip(grid[:, column], (REAL, IMAGINARY, MODULUS), strict=True):
                 labels |= _draw(axes, own, lines)
-            grid[0, column].set_title(str(run), size=10, color=INK, loc="left", parse_math=False)
+            grid[0, column].set_title(str(run), size=scaled(10), color=INK, loc="left", parse_math=False)
             grid[2, column].set_xlabel("step size of prices (times the bound)", color=INK)
         for axes, label in zip(grid[:, 0], ("real part", "imaginary part", "factor of an interval"), strict=True):
             axes.set_ylabel(label, color=INK)
@@ -84,12 +85,12 @@ def draw_eigenvalues(
         grid[1, 0].set_ylim(bottom=0.0)
         grid[2, 0].set_ylim(MODULI)
         note_in = draw_words(figure, title, note)
-        legend_in = draw_legend(figure, labels, left_in=0.6, bottom_in=note_in + 0.04)
+        legend_in = draw_legend(figure, labels, left_in=scaled(0.6), bottom_in=note_in + scaled(0.04))
     figure.subplots_adjust(
-        left=0.8 / width,
-        right=1.0 - 0.2 / width,
-        top=1.0 - 0.75 / height,
-        bottom=(0.55 + legend_in + note_in) / height,
+        left=scaled(0.8) / width,
+        right=1.0 - scaled(0.2) / width,
+        top=1.0 - (room_above(title) + scaled(0.2)) / height,
+        bottom=(scaled(0.55) + legend_in + note_in) / height,
         wspace=0.1,
         hspace=0.1,
     )

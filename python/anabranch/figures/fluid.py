@@ -9,7 +9,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from anabranch.figures.panels import WIDTHS, draw_legend, draw_words
+from anabranch.figures.panels import WIDTHS, draw_legend, draw_words, room_above
+from anabranch.figures.paper import scaled, size_on_paper
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import COLOURS, GRID, INK
 
@@ -64,7 +65,8 @@ def draw_fluid(
     parts: Sequence[tuple[float, float] | None] = windows or [None]
     columns: Columns = [(str(run), part) for run in series["run"].unique(maintain_order=True) for part in parts]
     has_prices = bool(series["name"].str.starts_with("p").any())
-    width, height = 4.4 * max(len(columns) // len(parts), 2) + 0.8, 6.2 if has_prices else 3.9
+    wanted = 4.4 * max(len(columns) // len(parts), 2) + 0.8, 6.2 if has_prices else 3.9
+    width, height = size_on_paper(*wanted)
     figure = Figure(figsize=(width, height), facecolor="white")
     FigureCanvasAgg(figure)
     with any_glyph():
@@ -80,11 +82,10 @@ def draw_fluid(
                 axes.set_axis_off()
         grid[0, 0].set_ylim(top=top)
         note_in = draw_words(figure, title, note)
-        legend_in = draw_legend(figure, labels, left_in=0.6, bottom_in=note_in + 0.04)
-    bottom = (0.55 + legend_in + note_in) / height
-    figure.subplots_adjust(
-        left=0.8 / width, right=1.0 - 0.2 / width, top=1.0 - 0.75 / height, bottom=bottom, wspace=0.1, hspace=0.1
-    )
+        legend_in = draw_legend(figure, labels, left_in=scaled(0.6), bottom_in=note_in + scaled(0.04))
+    left, right = scaled(0.8) / width, 1.0 - scaled(0.2) / width
+    bottom, top = (scaled(0.55) + legend_in + note_in) / height, 1.0 - (room_above(title) + scaled(0.2)) / height
+    figure.subplots_adjust(left=left, right=right, top=top, bottom=bottom, wspace=0.1, hspace=0.1)
     if file is not None:
         save(figure, file)
     return figure

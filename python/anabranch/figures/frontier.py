@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from anabranch.figures.panels import draw_legend, draw_words
+from anabranch.figures.panels import draw_legend, draw_words, room_above
+from anabranch.figures.paper import scaled, size_on_paper
 from anabranch.figures.protocol_styles import looks_of
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import GRID, INK, SOFT_INK
@@ -46,21 +47,23 @@ def draw_frontier(
         check_suffix(file)
     names = points["name"].unique(maintain_order=True).to_list()
     looks = looks_of(names)
-    figure = Figure(figsize=(7.2, 5.0), facecolor="white")
+    figure = Figure(figsize=size_on_paper(7.2, 5.0), facecolor="white")
     with any_glyph():
         axes = figure.subplots()
         handles = {}
         for name in names:
             own = points.filter(name=name)
             look = looks[name]
-            (handles[name],) = axes.plot(own["x"], own["y"], linestyle="none", markersize=6.0, zorder=3, **look.style)
+            (handles[name],) = axes.plot(
+                own["x"], own["y"], linestyle="none", markersize=scaled(6.0), zorder=3, **look.style
+            )
             for label, x, y in own.select("label", "x", "y").iter_rows():
                 axes.annotate(
                     label,
                     (x, y),
                     xytext=(5.0, 3.0),
                     textcoords="offset points",
-                    size=6.5,
+                    size=scaled(6.5),
                     color=SOFT_INK,
                     parse_math=False,
                 )
@@ -74,10 +77,10 @@ def draw_frontier(
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
         note_in = draw_words(figure, title, "")
-        legend_in = draw_legend(figure, handles, left_in=0.6, bottom_in=note_in + 0.04)
+        legend_in = draw_legend(figure, handles, left_in=scaled(0.6), bottom_in=note_in + scaled(0.04))
         width, height = figure.get_size_inches()
-        bottom = (0.6 + legend_in + note_in) / height
-        figure.subplots_adjust(left=0.8 / width, right=1.0 - 0.2 / width, top=1.0 - 0.55 / height, bottom=bottom)
+        bottom, top = (scaled(0.6) + legend_in + note_in) / height, 1.0 - room_above(title) / height
+        figure.subplots_adjust(left=scaled(0.8) / width, right=1.0 - scaled(0.2) / width, top=top, bottom=bottom)
     if file is not None:
         save(figure, file)
     return figure

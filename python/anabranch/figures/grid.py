@@ -142,6 +142,8 @@ def _make_logarithmic(panels: Sequence[Axes], name: Literal["x", "y"], ticks: Se
     few = FuncFormatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in first else "")
     axis.set_minor_formatter(few if first else NullFormatter())
     if first:
+        # Their ticks are shorter, and their numbers stand in one row with the others.
+        axis.set_tick_params(which="minor", pad=scaled(5.0))
         for panel in panels:
             panel.grid(visible=True, which="minor", axis=name, color=GRID, linewidth=0.4)
 

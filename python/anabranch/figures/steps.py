@@ -9,7 +9,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from anabranch.figures.panels import draw_legend, draw_words
+from anabranch.figures.panels import draw_legend, draw_words, room_above
+from anabranch.figures.paper import scaled, size_on_paper
 from anabranch.figures.save import any_glyph, check_suffix, save
 from anabranch.figures.style import COLOURS, GRID, INK
 
@@ -50,7 +51,7 @@ def draw_steps(
     """
     if file is not None:
         check_suffix(file)
-    width, height = 9.6, 4.6
+    width, height = size_on_paper(9.6, 4.6)
     figure = Figure(figsize=(width, height), facecolor="white")
     FigureCanvasAgg(figure)
     with any_glyph():
@@ -65,11 +66,12 @@ def draw_steps(
         prices.set_ylabel(f"price of its path (1/({rates_in}))", color=INK)
         note_in = draw_words(figure, title, "dashed: the optimum")
         handles, labels = rates.get_legend_handles_labels()
-        legend_in = draw_legend(figure, dict(zip(labels, handles, strict=True)), left_in=0.6, bottom_in=note_in + 0.04)
-    bottom = (0.6 + legend_in + note_in) / height
-    figure.subplots_adjust(
-        left=0.75 / width, right=1.0 - 0.2 / width, top=1.0 - 0.6 / height, bottom=bottom, wspace=0.22
-    )
+        legend_in = draw_legend(
+            figure, dict(zip(labels, handles, strict=True)), left_in=scaled(0.6), bottom_in=note_in + scaled(0.04)
+        )
+    left, right = scaled(0.75) / width, 1.0 - scaled(0.2) / width
+    bottom, top = (scaled(0.6) + legend_in + note_in) / height, 1.0 - (room_above(title) + scaled(0.05)) / height
+    figure.subplots_adjust(left=left, right=right, top=top, bottom=bottom, wspace=0.22)
     if file is not None:
         save(figure, file)
     return figure

@@ -25,21 +25,26 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from anabranch.figures.paper import PaperChoice
     from anabranch.sweeps.file import Sweep
     from anabranch.sweeps.results import Swept
 
 SUMMARY = "summary"
 """The folder of tables and figures, in that of the sweep."""
 
+USUAL = ("svg", "png")
+"""The formats of figures."""
 
-def write_all(sweep: Sweep, swept: Swept) -> None:
+
+def write_all(sweep: Sweep, swept: Swept, formats: Sequence[str] = USUAL, paper: PaperChoice | None = None) -> None:
     """Write tables and figures into the folder of the sweep, if any run is there."""
     if not swept.points["run"].count():
         return
     plans = [with_groups(plan, sweep, swept.varied) for plan in sweep.file.table]
     wanted = {plan.of for plan in (*plans, *sweep.file.figure)}
     frames: dict[str, Callable[[], pl.LazyFrame]] = {of: partial(swept.numbered, of) for of in wanted}
-    write_summaries(frames, plans, sweep.file.figure, swept.folder / SUMMARY, varied=swept.varied)
+    place = swept.folder / SUMMARY
+    write_summaries(frames, plans, sweep.file.figure, place, varied=swept.varied, formats=formats, paper=paper)
 
 
 def check_columns(sweep: Sweep, swept: Swept) -> None:
@@ -114,7 +119,7 @@ def draw_figure(
         The rows of all runs; see `anabranch.sweeps.reduce.numbers`.
     plan : SweepFigure
     file : path, optional
-        The file to write, as SVG or PNG by suffix.
+        The file to write, as SVG, PNG or PDF by suffix.
     varied : sequence of str
         The columns of what was varied. Below lines stands over which of these the means are.
 
@@ -157,8 +162,10 @@ def write_summaries(
     folder: str | os.PathLike[str],
     *,
     varied: Sequence[str] = (),
+    formats: Sequence[str] = USUAL,
+    paper: PaperChoice | None = None,
 ) -> list[Path]:
-    """Write tables as CSV, and figures as SVG and PNG with their numbers as CSV; each aside first, then in place.
+    """Write tables as CSV, and figures with their numbers as CSV; each aside first, then in place.
 
     One that cannot be made does not keep the others from it.
 
@@ -171,6 +178,10 @@ def write_summaries(
         SweptRun if it is not there.
     varied : sequence of str
         The columns of what was varied; see `draw_figure`.
+    formats : sequence of {"svg", "png", "pdf"}
+        The formats of figures.
+    paper : dict, optional
+        What they are drawn for, as in `PaperChoice`.
 
     Returns
     -------
@@ -194,7 +205,12 @@ def write_summaries(
     errors = []
     for plan in plans:
         try:
-            written += _write(tables[plan.of](), plan, place, varied)
+            frame = tables[plan.of]()
+            check_table(plan, varied, frame.collect_schema())
+            if isinstance(plan, SweepFigure):
+                written += _write_figure(frame, plan, place, varied, formats, paper or {})
+            else:
+                written += _write_table(frame, plan, place)
         except ScenarioError as error:
             errors.append(error)
     if errors:
@@ -213,25 +229,31 @@ def _check(tables: Mapping[str, object], plans: Sequence[SweepTable | SweepFigur
         seen.add(plan.file.lower())
 
 
-def _write(frame: pl.LazyFrame, plan: SweepTable | SweepFigure, folder: Path, varied: Sequence[str]) -> list[Path]:
-    check_table(plan, varied, frame.collect_schema())
-    if isinstance(plan, SweepFigure):
-        return _write_figure(frame, plan, folder, varied)
+def _write_table(frame: pl.LazyFrame, plan: SweepTable, folder: Path) -> list[Path]:
     file = folder / f"{plan.file}.csv"
     put_file(make_table(frame, plan).write_csv(), file)
     return [file]
 
 
-def _write_figure(frame: pl.LazyFrame, plan: SweepFigure, folder: Path, varied: Sequence[str]) -> list[Path]:
+def _write_figure(
+    frame: pl.LazyFrame,
+    plan: SweepFigure,
+    folder: Path,
+    varied: Sequence[str],
+    formats: Sequence[str],
+    paper: PaperChoice,
+) -> list[Path]:
     # Matplotlib takes long to load.
+    from anabranch.figures.paper import paper_of
     from anabranch.figures.save import save
     from anabranch.sweeps.draw import draw_numbers
 
-    files = [folder / f"{plan.file}.{suffix}" for suffix in ("svg", "png", "csv")]
-    with _named(plan):
-        numbers = drawn_numbers(frame, plan)
-        figure = draw_numbers(numbers, plan, pooled=_pooled(frame, plan, varied))
-    for file in files[:2]:
-        save(figure, file)
-    put_file(numbers.write_csv(), files[2])
-    return files
+    *pictures, table = [folder / f"{plan.file}.{suffix}" for suffix in (*formats, "csv")]
+    with paper_of(paper):
+        with _named(plan):
+            numbers = drawn_numbers(frame, plan)
+            figure = draw_numbers(numbers, plan, pooled=_pooled(frame, plan, varied))
+        for file in pictures:
+            save(figure, file)
+    put_file(numbers.write_csv(), table)
+    return [*pictures, table]

@@ -18,7 +18,7 @@ from anabranch.runs.result import read_result
 from anabranch.sweeps.file import Sweep, read_file
 from anabranch.sweeps.local import run_here
 from anabranch.sweeps.more_seeds import first_seeds, unsure
-from anabranch.sweeps.outputs import check_columns, write_all
+from anabranch.sweeps.outputs import USUAL, check_columns, write_all
 from anabranch.sweeps.points import axes_of, column_of_seed, points_of
 from anabranch.sweeps.results import POINTS, Swept, alone, joined, read_sweep, runs_together, together
 from anabranch.sweeps.single_run import Base, Digests, Failed, SweptRun, read_base, tables_of
@@ -29,6 +29,7 @@ from anabranch.sweeps.version import code_version
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from anabranch.figures.paper import PaperChoice
     from anabranch.sweeps.points import Axis, Point
 
     On = Literal["here", "ray"]
@@ -147,6 +148,8 @@ def sweep(
     address: str | None = None,
     shared: bool = False,
     progress: Callable[[Progress], None] | None = None,
+    formats: Sequence[str] = USUAL,
+    paper: PaperChoice | None = None,
 ) -> Swept:
     """Run a scenario with many values, and make tables and figures of all runs.
 
@@ -169,6 +172,10 @@ def sweep(
         Nodes of the cluster write to `out` themselves, under the same name everywhere, and send no results.
     progress : callable, optional
         Called with the progress of the sweep. An exception in it ends the sweep; finished runs are kept.
+    formats : sequence of {"svg", "png", "pdf"}
+        The formats of figures.
+    paper : dict, optional
+        ``width``, ``font`` and ``font_size`` of figures, as in `PaperChoice`.
 
     Raises
     ------
@@ -182,7 +189,7 @@ def sweep(
         runner = _Runner(checked, store, threads or os.cpu_count() or 1, on, address, shared, progress)
         runner.go()
         swept = read_sweep(out)
-        write_all(checked.sweep, swept)
+        write_all(checked.sweep, swept, formats, paper)
     return swept
 
 

@@ -213,10 +213,14 @@ class GatheredFigure:
         return self.gathered.results
 
     def write(self, folder: Path) -> None:
-        """Write it into a folder as SVG and PNG, and its numbers as CSV."""
+        """Write it into a folder as SVG, PNG and PDF, and its numbers as CSV."""
         put_file(self.frame.write_csv(), folder / f"{self.file}.csv")
-        for suffix in (".svg", ".png"):
-            self.figure.draw(self.gathered, self.title, folder / f"{self.file}{suffix}")
+        # Matplotlib takes long to load.
+        from anabranch.figures.paper import is_titled
+
+        title = self.title if is_titled() else ""
+        for suffix in (".svg", ".png", ".pdf"):
+            self.figure.draw(self.gathered, title, folder / f"{self.file}{suffix}")
 
     def without_data(self) -> GatheredFigure:
         """Give what it shows without its numbers: results of whole runs may be large."""

@@ -173,7 +173,8 @@ def _picture(figure: GatheredFigure) -> str:
     caption = f"{escape(figure.caption)} " if figure.caption else ""
     return (
         f'<figure><a href="{file}.svg"><img src="{file}.svg" alt="{escape(figure.title, quote=True)}" loading="lazy">'
-        f'</a><figcaption>{caption}<a href="{file}.csv">numbers</a> <a href="{file}.png">PNG</a></figcaption></figure>'
+        f'</a><figcaption>{caption}<a href="{file}.csv">numbers</a> <a href="{file}.png">PNG</a> '
+        f'<a href="{file}.pdf">PDF</a></figcaption></figure>'
     )
 
 
