@@ -174,7 +174,7 @@ def test_a_report_has_rows_table_and_figures(rows: Rows, tmp_path: Path) -> None
     report(some, tmp_path / "report")
     names = {p.name for p in (tmp_path / "report").iterdir()}
     files = ("figure-1", "figure-7", "figure-10", "figure-10-over-time")
-    figures = {f"{file}{suffix}" for file in files for suffix in (".svg", ".png", ".csv")}
+    figures = {f"{file}{suffix}" for file in files for suffix in (".svg", ".png", ".pdf", ".csv")}
     assert names == {"rows.json", "report.md", "index.html", *figures}
     text = (tmp_path / "report" / "report.md").read_text()
     assert "0 verdicts other than on record." in text

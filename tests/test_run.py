@@ -80,9 +80,8 @@ def test_run_writes_a_folder_with_figures(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     series = [f"series_{kind}" for kind in ("connections", "subflows", "links", "run")]
     tables = [f"{name}.parquet" for name in ("connections", "subflows", "links", *series, "grants")]
-    figures = [
-        f"{name}.{kind}" for name in ("rates", "errors", "queues", "loads", "network") for kind in ("svg", "png")
-    ]
+    drawn = ("rates", "errors", "queues", "queues_over_time", "loads", "network")
+    figures = [f"{name}.{kind}" for name in drawn for kind in ("svg", "png")]
     found = sorted(path.name for path in (tmp_path / "a/b").iterdir())
     assert found == sorted([*tables, *figures, "machine.json", "meta.json", "scenario.toml"])
     result = read_result(tmp_path / "a/b")
@@ -192,7 +191,7 @@ def test_signals_leave_a_whole_folder(tmp_path, presses, drawn, number):
     assert [path.name for path in tmp_path.iterdir()] == ["part"]
     assert read_result(out).meta["finished"] is False
     if drawn and presses == 1:
-        assert len(list(out.glob("*.svg"))) == len(list(out.glob("*.png"))) == 5
+        assert len(list(out.glob("*.svg"))) == len(list(out.glob("*.png"))) == 6
 
 
 def test_ctrl_c_while_tables_are_made_and_written_loses_nothing(tmp_path, monkeypatch, capsys):
