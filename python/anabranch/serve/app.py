@@ -17,11 +17,12 @@ from starlette.exceptions import HTTPException
 from anabranch.errors import ScenarioError
 from anabranch.page import report_html
 from anabranch.serve import job_routes, page_routes, run_routes, scenario_routes
+from anabranch.serve.card import Cards
 from anabranch.serve.guard import Guard
 from anabranch.serve.jobs import Jobs
 from anabranch.serve.models import Problem
 from anabranch.serve.runs import Runs
-from anabranch.serve.scenarios import Scenarios, problem_of
+from anabranch.serve.scenarios import Scenarios, problem_of, scenarios_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -88,6 +89,7 @@ class Desk:
     runs: Runs
     jobs: Jobs
     scenarios: Scenarios
+    cards: Cards
     page: str
     is_closing: Event
 
@@ -105,11 +107,11 @@ def make_app(settings: Settings, is_closing: Event | None = None) -> ASGIApp:
     ScenarioError
         The page was not built.
     """
-    folders = (settings.folder,) if settings.scenarios is None else (settings.scenarios, settings.folder)
     desk = Desk(
         Runs(settings.folder),
         Jobs(settings.folder, settings.at_once, settings.memory),
-        Scenarios(settings.scenarios, folders),
+        scenarios_of(settings.scenarios, settings.folder),
+        Cards(),
         report_html([]),
         is_closing or Event(),
     )

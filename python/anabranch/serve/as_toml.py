@@ -16,6 +16,17 @@ LEAST, MOST = -(2**63), 2**63 - 1
 BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
+def value_text(value: Any, path: tuple[str, ...]) -> str:
+    """Write a JSON value as TOML does behind a key; `path` is for messages.
+
+    Raises
+    ------
+    ScenarioError
+        TOML cannot hold it.
+    """
+    return _inline(value, path)
+
+
 class Lines:
     """The text that grows, and the key of each line."""
 

@@ -179,6 +179,11 @@ class Jobs:
         with self.changed:
             return list(self.known.values())[::-1]
 
+    def names(self) -> set[str]:
+        """Give the names that runs of jobs are about to take."""
+        with self.changed:
+            return {job.name for job in self.known.values() if not job.is_over}
+
     def _work(self) -> None:
         while True:
             with self.changed:

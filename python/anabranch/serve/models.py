@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from starlette.exceptions import HTTPException
 
 MOST_SETS = 100
+MOST_EDITS = 10_000
 DEEPEST = 64
 MOST_SEED = 2**63 - 1
 
@@ -60,6 +61,8 @@ class RunFacts(BaseModel):
     events: int | None = None
     warnings: int = Field(description="How many there are; an allocation that is not certified has one.")
     written: float = Field(description="When, in seconds since 1970.")
+    description: str = Field(default="", description="The first sentence of what the scenario shows.")
+    bytes: int = Field(description="The size of its files.")
 
 
 class Unreadable(BaseModel):
@@ -78,12 +81,35 @@ class RunList(BaseModel):
     whole: bool = Field(description="False if there are more folders than are searched.")
 
 
+class Changes(Strict):
+    """Changes of a run; what is left out stays."""
+
+    title: str | None = Field(default=None, max_length=300)
+    folder: str | None = Field(default=None, max_length=200, description="The folder's new name; made safe and new.")
+
+
+class Trashed(BaseModel):
+    """A run in the trash."""
+
+    id: str = Field(description="Its number in the trash.")
+    folder: str = Field(description="Where it was, seen from the served folder.")
+    bytes: int
+
+
+class TrashList(BaseModel):
+    """All runs in the trash."""
+
+    runs: list[Trashed]
+
+
 class ScenarioFacts(BaseModel):
     """A scenario file that a new run can start from."""
 
     id: str
     file: str = Field(description="Seen from the folder of scenarios.")
     title: str
+    description: str = Field(default="", description="The first sentence of what it shows.")
+    shipped: bool = Field(description="Whether it came with anabranch.")
 
 
 class ScenarioText(ScenarioFacts):
@@ -131,6 +157,23 @@ def _check_text(text: str) -> None:
         raise HTTPException(400, f"a text holds `{half}`, which is half of a character; write the character") from error
 
 
+class Edit(Strict):
+    """A change of a scenario's text: a value that is set at a place, or removed there."""
+
+    path: list[Annotated[str, Field(max_length=1_000)]] = Field(
+        min_length=1, max_length=DEEPEST, description="Keys, and numbers of list entries: connection, 0, weight."
+    )
+    value: Any = Field(description="What stands there from now on; null removes what does.")
+
+
+class Checked(Source):
+    """A scenario to check, and changes to make in its text before."""
+
+    edits: list[Edit] = Field(
+        default=[], max_length=MOST_EDITS, description="Changes that keep comments and order; only of a TOML text."
+    )
+
+
 class NewJob(Source):
     """A scenario to run, and what its run shall be called."""
 
@@ -143,7 +186,9 @@ class CheckAnswer(BaseModel):
     right: bool
     facts: dict[str, Any] | None = Field(default=None, description="What it has, if it is right.")
     problem: Problem | None = Field(default=None, description="The first mistake.")
-    text: str | None = Field(default=None, description="The scenario as TOML, if it was sent as values.")
+    text: str | None = Field(
+        default=None, description="The scenario as TOML, if it was sent as values or changed by edits."
+    )
     value: dict[str, Any] | None = Field(default=None, description="The scenario as values, if it was sent as TOML.")
 
 

@@ -20,6 +20,7 @@ from anabranch.runs.table_files import ALL_TABLES, tables_listed
 from anabranch.serve.child import done
 from anabranch.serve.models import RunFacts, RunList, Unreadable
 from anabranch.serve.names import address, place
+from anabranch.serve.scenarios import first_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -258,6 +259,8 @@ def _facts(folder: Path, id: str, shown: str) -> RunFacts:
         connections=len(protocols),
         warnings=len(meta["warnings"]),
         written=(folder / META).stat().st_mtime,
+        description=first_sentence(description) if isinstance(description := meta.get("description"), str) else "",
+        bytes=_bytes(folder),
         **{fact: meta[fact] for fact in ("title", "seed", "duration_s", "reached_s", "finished", "events")},
     )
 
@@ -276,8 +279,15 @@ def _allocation_facts(folder: Path, meta: dict[str, Any], id: str, shown: str) -
         connections=pl.scan_parquet(folder / "connections.parquet", glob=False).select(pl.len()).collect().item(),
         warnings=0 if summary["certified"] else 1,
         written=(folder / META).stat().st_mtime,
+        bytes=_bytes(folder),
         finished=True,
     )
+
+
+def _bytes(folder: Path) -> int:
+    """Give the size of the files in a folder."""
+    with os.scandir(folder) as entries:
+        return sum(e.stat(follow_symlinks=False).st_size for e in entries if e.is_file(follow_symlinks=False))
 
 
 def _shown(text: str) -> str:

@@ -6,7 +6,8 @@ from fastapi import APIRouter, HTTPException, Request, Response
 
 from anabranch import _core
 from anabranch.serve import work
-from anabranch.serve.models import CheckAnswer, Problem, ScenarioFacts, ScenarioText, Source
+from anabranch.serve.card import scenario_card
+from anabranch.serve.models import CheckAnswer, Checked, Problem, ScenarioFacts, ScenarioText, Source
 from anabranch.serve.worker import apart
 
 router = APIRouter(tags=["scenarios"])
@@ -38,8 +39,24 @@ def scenario(request: Request, id: str) -> ScenarioText:
     return found
 
 
+@router.get(
+    "/api/scenarios/{id}/card",
+    summary="A scenario at a glance: what it has, and a picture of its network",
+    responses={404: {"model": Problem, "description": "There is no scenario file of this id"}},
+)
+def scenario_at_a_glance(request: Request, id: str) -> Response:
+    """Give facts as a check does, and the picture that the page draws."""
+    desk = request.app.state.desk
+    state = desk.scenarios.state(id)
+    if state is None:
+        raise HTTPException(404, "there is no scenario file of this id; /api/scenarios lists those that there are")
+    source = Source(scenario=desk.scenarios.one(id).text, origin=id)
+    made: bytes = desk.cards.card(f"scenario {id}", state, scenario_card, desk.scenarios, source)
+    return Response(made, media_type="application/json")
+
+
 @router.post("/api/check", summary="Whether a scenario is right; if not, what, where, and what would do")
-async def check(request: Request, source: Source) -> CheckAnswer:
+async def check(request: Request, source: Checked) -> CheckAnswer:
     """Read a scenario as a run of it would, without running it."""
     desk = request.app.state.desk
     return await apart(work.check, desk.scenarios, source, memory=desk.jobs.memory)

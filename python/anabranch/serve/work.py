@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anabranch.serve.child import Teller
-    from anabranch.serve.models import CheckAnswer, Source
+    from anabranch.serve.models import CheckAnswer, Checked, Source
     from anabranch.serve.scenarios import Scenarios
 
 
@@ -57,7 +57,7 @@ class Prepared:
         return dict(json.loads(zlib.decompress(self.packed_header)))
 
 
-def check(_teller: Teller, scenarios: Scenarios, source: Source) -> CheckAnswer:
+def check(_teller: Teller, scenarios: Scenarios, source: Checked) -> CheckAnswer:
     """Check a scenario: give its facts, or its first mistake and where it is."""
     return scenarios.check(source)
 
