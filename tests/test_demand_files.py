@@ -33,7 +33,10 @@ def test_csv_demands_take_units_and_defaults(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("source,target\na,c\n", "demands.csv, line 2: there is no node `c`; name one of the network's 2 nodes"),
+        (
+            "source,target\na,c\n",
+            "demands.csv, line 2: there is no node `c` (there is `a`, `b`); name one of the network's 2 nodes",
+        ),
         ("source,target\na,a\n", "demands.csv, line 2: source and target are both node `a`; they must differ"),
         ("source,target,name\na,b,x\nb,a,x\n", "demands.csv, line 3: the name `x` is already taken"),
         ("source,target,weight\na,b,0\n", "demands.csv, line 2: weight is `0`; it must be over 0 and finite"),

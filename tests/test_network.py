@@ -64,7 +64,7 @@ def test_capacities_must_be_one_number_for_each_link():
     assert network.with_capacities(np.arange(6)).core.capacity_bps.tolist() == [0, 1, 2, 3, 4, 5]
     with pytest.raises(ValueError, match=r"shape \(2,\); it must be \(6,\)"):
         network.with_capacities([1.0, 2.0])
-    with pytest.raises(ValueError, match="holds no numbers"):
+    with pytest.raises(ValueError, match="link `n0-n1`: `x` is not a rate"):
         network.with_capacities(["x"] * 6)
 
 

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 from anabranch.formats.source import excerpt
 from anabranch.model.demands import Demands, demands
+from anabranch.model.spelling import alike
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from anabranch.formats.source import Place
     from anabranch.model.network import Network
-
-LONGEST_NAME = 200
-"""Names beyond this get no hint of a similar one: it would take long to find."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +38,10 @@ def build(rows: Sequence[DemandRow], network: Network) -> Demands:
     for row in rows:
         for node in (row.source, row.target):
             if node not in known:
-                hint = network.core.node_hint(node) if len(node) <= LONGEST_NAME else ""
                 remedy = f"name one of the network's {len(known)} nodes"
-                raise row.place.error(f"there is no node `{excerpt(node)}`{hint}", remedy)
+                raise row.place.error(
+                    f"there is no node `{excerpt(node)}`{alike(node, network.core.node_names)}", remedy
+                )
         if row.source == row.target:
             raise row.place.error(f"source and target are both node `{row.source}`", "they must differ")
         if row.name is not None and row.name in names:

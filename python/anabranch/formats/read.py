@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from anabranch.formats.format import Format
     from anabranch.formats.source import Source
     from anabranch.model.demands import Demands
-    from anabranch.model.network import Network
+    from anabranch.model.network import Draft, Network
 
 
 def read_network(
@@ -51,6 +51,18 @@ def read_network(
     ScenarioError
         The file cannot be read or holds no network; the message says where and why.
     """
+    draft, source = read_draft(path, format=format, nodes=nodes, network_id=network_id)
+    return built(draft, source, capacity, delay)
+
+
+def read_draft(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,
+    nodes: str | os.PathLike[str] | None = None,
+    network_id: str | None = None,
+) -> tuple[Draft, Source]:
+    """Read the contents of a file of a network, before missing capacities and delays are filled in."""
     source = load(path)
     kind = find_format(source, format, FORMATS)
     options: dict[str, Any] = {}
@@ -63,6 +75,11 @@ def read_network(
     draft = kind.read(source, **options)
     if not draft.node_names:
         raise source.whole.error("it has no nodes", "check that it holds a network")
+    return draft, source
+
+
+def built(draft: Draft, source: Source, capacity: float | str | None, delay: float | str | None) -> Network:
+    """Fill in what the contents of a file lack, and check all of it."""
     try:
         return draft.build(capacity, delay)
     except ValueError as error:

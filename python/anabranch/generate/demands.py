@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from anabranch import _core
 from anabranch.model.arguments import Rate, whole
 from anabranch.model.demands import Demands
-from anabranch.model.network import Network, rate_bps
+from anabranch.model.network import Network
+from anabranch.model.quantities import rate_bps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

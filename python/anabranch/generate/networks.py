@@ -8,7 +8,8 @@ from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.formats.source import load
 from anabranch.model.arguments import Rate, Time, whole
-from anabranch.model.network import Network, rate_bps, span_s
+from anabranch.model.network import Network
+from anabranch.model.quantities import rate_bps, span_s
 
 if TYPE_CHECKING:
     import os

@@ -12,32 +12,18 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
+from anabranch.model.capacities import new_capacities
 from anabranch.model.layout import node_positions
+from anabranch.model.quantities import rate_bps, span_s
 
 if TYPE_CHECKING:
     import networkx as nx
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
+
+    from anabranch.model.capacities import Capacities
 
 SPEED_IN_FIBRE = 2.0e8
 """Metres a second: light in glass, about two thirds of its speed in vacuum."""
-
-
-def rate_bps(rate: float | str, what: str = "rate") -> float:
-    """Give a rate in bit/s, from a number of bit/s or text such as ``"10 Gbit/s"``."""
-    if isinstance(rate, str):
-        return _core.parse_rate(rate)
-    if not rate >= 0.0:
-        raise ValueError(f"{what} is {rate} bit/s; it must be 0 or more")
-    return float(rate)
-
-
-def span_s(span: float | str, what: str = "time") -> float:
-    """Give a time in seconds, from a number of seconds or text such as ``"5 ms"``."""
-    if isinstance(span, str):
-        return _core.parse_span(span)
-    if not 0.0 <= span < float("inf"):
-        raise ValueError(f"{what} is {span} s; it must be finite and 0 or more")
-    return float(span)
 
 
 @dataclass
@@ -196,27 +182,23 @@ class Network:
         """For each node the number of the connected part that it lies in."""
         return self.core.parts()
 
-    def with_capacities(self, capacity_bps: ArrayLike) -> Self:
+    def with_capacities(self, capacity: Capacities) -> Self:
         """Give this network with other capacities.
 
         Parameters
         ----------
-        capacity_bps : array_like of float, shape (links,)
-            One for each link, in the order of `links`, in bit/s; 0 or more, may be infinite.
+        capacity : mapping of str to rate, DataFrame, or array_like of shape (links,)
+            New capacities by the names of links, such as ``{"DE-AT": "40 Gbit/s"}``, where other links keep theirs; a
+            table with the columns ``name`` and ``capacity_bps`` (or ``capacity``, text), such as `links`; or one
+            capacity for each link, in their order. Numbers are bit/s, 0 or more, and may be infinite. A link of
+            capacity 0 is down. A link is one direction: the way back has a name of its own.
 
         Raises
         ------
         ValueError
-            Another shape, values that are no numbers, or a capacity that cannot be.
+            An unknown link, another number of capacities, or a capacity that cannot be.
         """
-        count = len(self.core.capacity_bps)
-        try:
-            capacity = np.asarray(capacity_bps, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"capacity_bps holds no numbers: {error}; give {count} numbers of bit/s") from error
-        if capacity.shape != (count,):
-            raise ValueError(f"capacity_bps has the shape {capacity.shape}; it must be ({count},), one for each link")
-        return type(self)(self.core.with_capacities(capacity.tolist()), self.name)
+        return type(self)(self.core.with_capacities(new_capacities(self, capacity)), self.name)
 
     def layout(self) -> NDArray[np.float64]:
         """Give each node a place in a picture: from coordinates if there are any, else near its neighbours.

@@ -12,6 +12,7 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.memory import ask_for_memory
+from anabranch.model.search import Kind, Metric, PathArrays, Search, found_anew, search_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,9 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anabranch.model.demands import Demands
+    from anabranch.model.network import Network
 
-Kind = Literal["shortest", "equal-cost", "disjoint"]
-Metric = Literal["hops", "delay"]
 Sharing = Literal["links", "nodes"]
 
 
@@ -34,6 +34,8 @@ class Paths:
         Whose connections they serve.
     core : _core.Paths
         The same as index arrays, for the core.
+    search : Search or None
+        What the search asked for that found them; None where they were given.
     connection_offsets : ndarray of int64, shape (connections + 1,)
         Paths of connection c: ``connection_offsets[c]:connection_offsets[c + 1]``.
     path_offsets : ndarray of int64, shape (paths + 1,)
@@ -42,12 +44,27 @@ class Paths:
         Link numbers in order.
     """
 
-    def __init__(self, demands: Demands, core: _core.Paths) -> None:
+    def __init__(self, demands: Demands, found: _core.Paths | PathArrays, search: Search | None = None) -> None:
         self.demands = demands
-        self.core = core
-        self.connection_offsets = core.connection_offsets
-        self.path_offsets = core.path_offsets
-        self.path_links = core.path_links
+        self.search = search
+        self._found = found
+        self.connection_offsets = found.connection_offsets
+        self.path_offsets = found.path_offsets
+        self.path_links = found.path_links
+
+    @property
+    def core(self) -> _core.Paths:
+        """The paths as the core has them."""
+        if isinstance(self._found, PathArrays):
+            names = self.demands.network.core.link_names
+            links = [[names[link] for link in own] for own in self._by_path(self.path_links)]
+            own = [links[a:b] for a, b in itertools.pairwise(self.connection_offsets.tolist())]
+            self._found = _core.given_paths(self.demands.network.core, self.demands.core, own, True)
+        return self._found
+
+    def _by_path(self, values: NDArray[np.uint32]) -> list[list[int]]:
+        """Give the values of the links of each path."""
+        return [values[a:b].tolist() for a, b in itertools.pairwise(self.path_offsets.tolist())]
 
     def __len__(self) -> int:
         return len(self.path_offsets) - 1
@@ -91,6 +108,54 @@ class Paths:
         served.demands = demands
         return served
 
+    def on(self, demands: Demands) -> Paths | None:
+        """Give these paths to the same connections on another network; None if it lacks links that they take.
+
+        Links are the same that have the same name and lead between nodes of the same names.
+
+        Raises
+        ------
+        ValueError
+            The demands are of connections between other nodes, or in another order.
+        """
+        if _pairs(demands) != _pairs(self.demands):
+            raise ValueError("the demands are of connections between other nodes than the paths; find some for them")
+        own, other = _link_keys(self.demands.network), _link_keys(demands.network)
+        moved = copy(self)
+        moved.demands = demands
+        if own == other:
+            return moved
+        number = {key: i for i, key in enumerate(other)}
+        if any(own[link] not in number for link in np.unique(self.path_links).tolist()):
+            return None
+        links = np.array([number.get(key, 0) for key in own], dtype=np.uint32)[self.path_links]
+        moved.path_links = links
+        if moved.search is not None and not isinstance(moved.search.metric, str):
+            # Its lengths are those of links by other numbers.
+            moved.search = None
+        moved._found = PathArrays(self.connection_offsets, self.path_offsets, links)
+        return moved
+
+    def without_links(self, failed: Sequence[int]) -> Paths:
+        """Give the paths after links have failed: found anew, as before but without these links, where they are hit.
+
+        Parameters
+        ----------
+        failed : sequence of int
+            The numbers of the links.
+
+        Raises
+        ------
+        ValueError
+            The paths were given, so that it is not known how to find others.
+        """
+        if self.search is None:
+            raise ValueError("the paths were given, so none can be found in their place; find them by find_paths")
+        before = PathArrays(self.connection_offsets, self.path_offsets, self.path_links)
+        down, demands = np.asarray(failed, dtype=np.int64), self.demands
+        found = found_anew(demands.network, demands.core, before, self.search, down)
+        return self if found is before else Paths(demands, found, self.search)
+
     def nodes(self) -> pl.Series:
         """Give the nodes along each path as text: ``Oslo > Bergen > Stavanger``."""
         core = self.demands.network.core
@@ -106,10 +171,8 @@ class Paths:
 
     def links(self) -> pl.DataFrame:
         """Give a row for each path: the number of its ``connection``, and those of its ``links`` in order."""
-        numbers = [self.path_links[a:b].tolist() for a, b in itertools.pairwise(self.path_offsets.tolist())]
-        return pl.DataFrame(
-            {"connection": self.connection, "links": numbers}, schema_overrides={"links": pl.List(pl.UInt32)}
-        )
+        columns = {"connection": self.connection, "links": self._by_path(self.path_links)}
+        return pl.DataFrame(columns, schema_overrides={"links": pl.List(pl.UInt32)})
 
 
 def find_paths(
@@ -120,7 +183,7 @@ def find_paths(
     metric: Metric | NDArray[np.float64] = "hops",
     progress: Callable[[int], None] | None = None,
 ) -> Paths:
-    """Find paths for every connection.
+    """Find paths for every connection, over the links that are up: links of capacity 0 are down.
 
     Parameters
     ----------
@@ -138,6 +201,8 @@ def find_paths(
 
     Raises
     ------
+    ScenarioError
+        Paths by delay, and no link has one.
     ValueError
         A count of zero, an unknown kind or metric.
     MemoryError
@@ -145,7 +210,21 @@ def find_paths(
     """
     ask_for_memory()
     values = metric if isinstance(metric, str) else np.ascontiguousarray(metric, dtype=float)
-    return Paths(demands, _core.find_paths(demands.network.core, demands.core, kind, count, values, progress))
+    search = Search(count, kind, values)
+    return Paths(demands, search_paths(demands.network, demands.core, search, progress=progress), search)
+
+
+def _pairs(demands: Demands) -> list[tuple[str, str]]:
+    """Give the names of the ends of each connection."""
+    names, core = demands.network.core.node_names, demands.core
+    return [(names[a], names[b]) for a, b in zip(core.source.tolist(), core.target.tolist(), strict=True)]
+
+
+def _link_keys(network: Network) -> list[tuple[str, str, str]]:
+    """Give the name and the ends of each link."""
+    nodes, core = network.core.node_names, network.core
+    ends = zip(core.link_source.tolist(), core.link_target.tolist(), strict=True)
+    return [(name, nodes[a], nodes[b]) for name, (a, b) in zip(core.link_names, ends, strict=True)]
 
 
 def given_paths(demands: Demands, paths: Sequence[Sequence[Sequence[str]]], *, by: str = "nodes") -> Paths:

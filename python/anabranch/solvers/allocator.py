@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import index
 from typing import TYPE_CHECKING
 
@@ -15,18 +15,18 @@ from anabranch.allocation.levelled import LevelledAllocation
 from anabranch.errors import ConvergenceWarning
 from anabranch.model.paths import Paths
 from anabranch.model.problem import Problem, problem_of
+from anabranch.model.quantities import rate_bps
+from anabranch.model.spelling import unknown
 from anabranch.solvers.check import check_options
 from anabranch.solvers.dispatch import allocate
 from anabranch.solvers.fairness import EXACT_TOLERANCE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
     from anabranch.allocation.allocation import Allocation
 
-    Numbers = ArrayLike | Mapping[int, float] | Mapping[str, float]
+    Numbers = ArrayLike | Sequence[str] | Mapping[int, float | str] | Mapping[str, float | str]
 
 
 class Allocator:
@@ -111,10 +111,10 @@ class Allocator:
         Parameters
         ----------
         demand, weight : array_like of float, or mapping of int or str to float, optional
-            Values of all connections, or of some by number or, on a network, by name.
+            Values of all connections, or of some by number or, on a network, by name: ``{"DE>IT": "2 Gbit/s"}``.
         capacity : array_like of float, or mapping of int or str to float, optional
-            Values of all links, or of some. A link that fails has capacity 0, and its old one again when it is
-            repaired.
+            Values of all links, or of some: ``{"DE-AT": 0}``. A link that fails has capacity 0, and its old one again
+            when it is repaired. On a network rates may be text with a unit.
 
         Raises
         ------
@@ -233,21 +233,31 @@ class Allocator:
     def _all(self, quantity: str, given: Numbers, old: NDArray[np.float64]) -> ArrayLike:
         """Give the numbers of all connections or links, of which some may be given."""
         if not isinstance(given, Mapping):
+            if isinstance(given, Sequence) and not isinstance(given, str):
+                return [self._value(quantity, value) for value in given]
             return given
         what = "link" if quantity == "capacity" else "connection"
         values = old.copy()
         for key, value in given.items():
-            values[self._number(quantity, what, key, len(old))] = value
+            values[self._number(quantity, what, key, len(old))] = self._value(quantity, value)
         return values
+
+    def _value(self, quantity: str, value: float | str) -> float:
+        """Give a number in the unit of the problem, from a number or, on a network, a rate as text."""
+        if not isinstance(value, str):
+            return value
+        if self._paths is None or quantity == "weight":
+            unit = "is a number" if quantity == "weight" else "has the unit of the problem's arrays"
+            raise ValueError(f"{quantity} is {value!r}; it {unit}; give a number")
+        return rate_bps(value, quantity)
 
     def _number(self, quantity: str, what: str, key: int | str, count: int) -> int:
         if isinstance(key, str):
             names = self._numbers(what)
             if key not in names:
-                where = (
-                    "a problem of arrays has no names" if self._paths is None else "look at the names of the network"
-                )
-                raise ValueError(f"{quantity}: there is no {what} `{key}`; {where}")
+                if self._paths is None:
+                    raise ValueError(f"{quantity}: there is no {what} `{key}`; a problem of arrays has no names")
+                raise ValueError(f"{quantity}: {unknown(what, key, list(names), 'the problem')}")
             return names[key]
         number = index(key)
         if not 0 <= number < count:

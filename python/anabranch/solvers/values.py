@@ -12,8 +12,8 @@ import numpy as np
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
-from anabranch.model.network import rate_bps
 from anabranch.model.problem import Problem
+from anabranch.model.quantities import rate_bps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
