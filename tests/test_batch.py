@@ -84,7 +84,10 @@ def test_paths_given_by_hand_serve_all_demands_between_the_same_nodes(bridge):
     by_hand = ab.given_paths(small, [[["a", "b", "c"]]])
     rates = [solved.allocation.connection_rates[0] for solved in ab.solve_many(bridge, [small, large], paths=by_hand)]
     assert rates == pytest.approx([1e6, 4e6])
-    with pytest.raises(ValueError, match="case `0`: the paths are of other demands; find them for these"):
+    with pytest.raises(
+        ValueError,
+        match="case `0`: the demands are of connections between other nodes than the paths; find some for them",
+    ):
         list(ab.solve_many(bridge, [ab.demands(bridge, ["a"], ["d"])], paths=by_hand))
 
 
@@ -107,6 +110,44 @@ def test_a_bridge_that_fails_leaves_its_connections_at_nothing_and_the_rest_is_c
     last = table.row(3, named=True)
     assert (last["case"], last["least_met"], last["least_level_bps"]) == ("c-d, d-c", 0.0, 0.0)
     assert (last["carried_bps"], last["met"]) == pytest.approx((6e6, 6 / 11), rel=1e-2)
+
+
+def test_paths_that_a_failure_hits_are_found_anew_unless_they_were_given():
+    # Two ways from a to c, of 4 by b and of 1 by d and e; the one path that is asked for goes by b.
+    graph = nx.Graph()
+    for ends, capacity in {"ab": "4", "bc": "4", "ad": "1", "de": "1", "ec": "1"}.items():
+        graph.add_edge(*ends, capacity=f"{capacity} Mbit/s")
+    network = ab.from_networkx(graph)
+    demands = ab.demands(network, [("a", "c", "2 Mbit/s"), ("a", "b", "1 Mbit/s")])
+    found = ab.find_paths(demands, 1)
+    failures = ab.single_failures(found, intact=True)
+    assert failures.names[:2] == ["nothing", "a-b, b-a"]
+    table = ab.summarise(ab.solve_many(failures))
+    # Without a-b both go round by d and e, and share 1 Mbit/s.
+    assert table["carried_bps"].to_list()[:2] == pytest.approx([3e6, 1e6])
+    assert table["cut_off"].to_list()[:2] == [0, 0]
+    assert failures[1].paths.nodes().to_list() == ["a > d > e > c", "a > d > e > c > b"]
+    kept = ab.summarise(ab.solve_many(ab.single_failures(found, reroute=False)))
+    assert kept["cut_off_names"].to_list()[0] == ["a>c", "a>b"]
+    by_hand = ab.given_paths(demands, [[["a", "b", "c"]], [["a", "b"]]])
+    given = ab.summarise(ab.solve_many(ab.single_failures(by_hand)))
+    assert given["cut_off"].to_list()[0] == 2
+    with pytest.raises(ValueError, match="reroute is True, and the paths were given"):
+        ab.single_failures(by_hand, reroute=True)
+    with pytest.raises(ValueError, match="a problem of arrays has no network"):
+        ab.single_failures(ab.problem_of(found), reroute=True)
+
+
+@pytest.mark.parametrize("kind", ["shortest", "equal-cost"])
+def test_paths_found_anew_are_those_of_a_search_without_the_failed_links(kind):
+    network = generate.grid(4, 4)
+    demands = ab.random_pairs(network, 30, seed=2)
+    capacity = network.core.capacity_bps
+    for case in ab.single_failures(ab.find_paths(demands, 3, kind=kind)):
+        left = capacity.copy()
+        left[[network.core.link_names.index(name) for name in case.name.split(", ")]] = 0.0
+        whole = ab.find_paths(demands.on(network.with_capacities(left)), 3, kind=kind)
+        assert case.paths.links().equals(whole.links())
 
 
 def test_links_fail_alone_if_asked_or_if_nothing_is_known_of_cables(bridge):
@@ -136,11 +177,11 @@ def test_a_summary_of_no_cases_has_the_columns_of_others():
 
 def test_an_error_names_its_case_and_comes_after_the_answers_before_it(bridge):
     good = ab.demands(bridge, ["a"], ["d"])
-    graph = nx.Graph([("a", "b", {"capacity": "1 Mbit/s"})])
+    graph = nx.Graph([("a", "x", {"capacity": "1 Mbit/s"})])
     elsewhere = ab.from_networkx(graph)
-    answers = ab.solve_many(bridge, [good, good, ab.demands(elsewhere, ["a"], ["b"]), good], threads=2)
+    answers = ab.solve_many(bridge, [good, good, ab.demands(elsewhere, ["a"], ["x"]), good], threads=2)
     assert [next(answers).name, next(answers).name] == ["0", "1"]
-    with pytest.raises(ValueError, match="case `2`: the demands are on another network"):
+    with pytest.raises(ValueError, match="case `2`: the demands are on another network: there is no node `x`"):
         next(answers)
     several = ab.Problem([1.0, 1.0], [0, 1, 2], [0, 1], [0, 0])
     single = ab.Problem([1.0], [0, 1], [0], [0])

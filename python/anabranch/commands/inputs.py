@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from anabranch import generate
 from anabranch.errors import ScenarioError
-from anabranch.formats.detect import find_format
-from anabranch.formats.known import FORMATS
-from anabranch.formats.read import read_demands, read_network
-from anabranch.formats.source import load
 from anabranch.model.demands import Demands
 from anabranch.model.network import Network
-from anabranch.runs.scenario import read_scenario
+from anabranch.solvers import problem_files
 from anabranch.solvers.solve import DEFAULT_PATHS
 
 Input = Annotated[Path, typer.Argument(help="Topology (GraphML, GML, SNDlib, RFC 8345, CSV, ...) or scenario (TOML).")]
@@ -61,17 +55,16 @@ MOST = 10_000_000
 MOST_SEED = 2**63 - 1
 """The greatest seed that an option takes."""
 
-RULES: dict[str, Callable[..., Demands]] = {
-    "gravity": generate.gravity,
-    "uniform": generate.uniform,
-    "hot-spots": generate.hot_spots,
-}
-"""Rules that make demands from one rate and a seed."""
-
-
-def is_scenario(path: Path) -> bool:
-    """Tell whether a file is a scenario, by its name."""
-    return path.suffix == ".toml"
+Sets = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="PATH=VALUE", help="Set a value of a scenario: connection.0.weight=2. Repeatable."),
+]
+LinkChanges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--link", metavar="NAME=RATE", help="New capacity of a link: Oslo-Bergen=40Gbit/s; 0 is down. Repeatable."
+    ),
+]
 
 
 def load_network(
@@ -83,64 +76,41 @@ def load_network(
     network_id: str | None = None,
     nodes: Path | None = None,
 ) -> Network:
-    """Read a network, from a topology file or a scenario."""
-    if is_scenario(path):
-        refuse_for_scenario(path, capacity, delay, format, network_id=network_id, nodes=nodes)
-        return read_scenario(path).network
-    return read_network(path, capacity=capacity, delay=delay, format=format, nodes=nodes, network_id=network_id)
+    """Read a network, from a topology file or a scenario, and say which options change nothing."""
+    return problem_files.load_network(path, capacity, delay, format, network_id=network_id, nodes=nodes, told=warn_of)
 
 
-def refuse_for_scenario(
-    path: Path,
-    capacity: str | float | None,
-    delay: str | None,
-    format: str | None,
+def load_problem(
+    input: Path,
+    demands: str | None,
+    seed: int | None,
+    topology: dict[str, Any],
     *,
-    network_id: str | None = None,
-    nodes: Path | None = None,
-) -> None:
-    """Refuse options about the topology beside a scenario, which says all that itself."""
-    given: dict[str, object] = {"--capacity": capacity, "--delay": delay, "--format": format}
-    given |= {"--network-id": network_id, "a file of nodes": nodes}
-    for option, value in given.items():
-        if value is not None and value != math.inf:
-            raise ScenarioError(f"{path}: {option} does nothing for a scenario; write it into the file instead")
+    sets: Sequence[str] = (),
+    links: Sequence[str] = (),
+) -> tuple[Network, Demands]:
+    """Read a network and who wants what of it, change links, and say which options change nothing."""
+    network, wanted = problem_files.load_problem(input, demands, seed, topology, sets=sets, told=warn_of)
+    changed = with_links(network, links)
+    return changed, wanted.on(changed)
 
 
-def load_demands(path: Path, network: Network, demands: str | None, seed: int, format: str | None) -> Demands:
-    """Read demands from a file, make them by a rule such as ``gravity:40Gbit/s``, or take those of the topology."""
-    if demands is None:
-        return _own_demands(path, network, format)
-    rule, _, rate = demands.partition(":")
-    if rule in RULES:
-        if not rate:
-            raise ScenarioError(f"--demands {demands}: the rule has no rate; write it like {rule}:40Gbit/s")
-        return RULES[rule](network, rate, seed=seed)
-    if rate and not Path(demands).exists():
-        raise ScenarioError(
-            f"--demands {demands}: there is neither a file nor a rule of that name; rules are {', '.join(RULES)}"
-        )
-    return read_demands(demands, network)
+def with_links(network: Network, changes: Sequence[str]) -> Network:
+    """Give a network with the capacities that options such as ``--link Oslo-Bergen=40Gbit/s`` name."""
+    capacity: dict[str, str | float] = {}
+    for change in changes:
+        name, equals, rate = change.rpartition("=")
+        if not equals or not name:
+            raise ScenarioError(f"--link {change}: it is no change; write it like --link Oslo-Bergen=40Gbit/s")
+        if name in capacity:
+            raise ScenarioError(f"--link {change}: link `{name}` is changed twice; keep one")
+        capacity[name] = 0.0 if rate.strip() == "0" else rate
+    try:
+        return network.with_capacities(capacity) if capacity else network
+    except ValueError as error:
+        raise ScenarioError(f"--link: {error}") from error
 
 
-def load_problem(input: Path, demands: str | None, seed: int, topology: dict[str, Any]) -> tuple[Network, Demands]:
-    """Read a network and who wants what of it; a scenario has both."""
-    if is_scenario(input) and demands is None:
-        refuse_for_scenario(input, **topology)
-        scenario = read_scenario(input)
-        if not len(scenario.demands):
-            raise ScenarioError(f"{input}: it has no [[connection]]; add some, or give --demands")
-        return scenario.network, scenario.demands
-    network = load_network(input, **topology)
-    return network, load_demands(input, network, demands, seed, topology["format"])
-
-
-def _own_demands(path: Path, network: Network, format: str | None) -> Demands:
-    kind = None if is_scenario(path) else find_format(load(path), format, FORMATS)
-    own = read_demands(path, network, format=kind.name) if kind is not None and kind.has_own_demands else None
-    if own is None or not len(own):
-        raise ScenarioError(
-            f"{path}: the file has no demands; give them with --demands FILE, or by a rule such as"
-            " --demands gravity:40Gbit/s"
-        )
-    return own
+def warn_of(sentence: str) -> None:
+    """Say on the error stream that something given changes nothing."""
+    typer.echo(f"anabranch: {sentence}", err=True)

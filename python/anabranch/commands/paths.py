@@ -30,7 +30,9 @@ from anabranch.commands.text import more_text, printable
 from anabranch.errors import ScenarioError
 from anabranch.model.demands import demands as make_demands
 from anabranch.model.filters import filters
-from anabranch.model.paths import Kind, Metric, Paths, find_paths, groups
+from anabranch.model.paths import Paths, find_paths, groups
+from anabranch.model.search import Kind, Metric
+from anabranch.solvers.problem_files import FIRST_SEED, RULES
 from anabranch.solvers.solve import DEFAULT_PATHS
 
 if TYPE_CHECKING:
@@ -84,8 +86,13 @@ def command(
         bool, typer.Option("--filters", help="Make LIPSIN filters: print fill, expected and actual stray links.")
     ] = False,
     seed: Annotated[
-        int, typer.Option(min=0, max=MOST_SEED, help="Seed of demands made by a rule, and of the identities of links.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            min=0,
+            max=MOST_SEED,
+            help="Seed of demands made by a rule, and of the identities of links for --filters; 1 if not given.",
+        ),
+    ] = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")] = False,
 ) -> None:
@@ -94,26 +101,34 @@ def command(
     topology = {"capacity": math.inf, "delay": delay, "format": format, "network_id": network_id, "nodes": nodes}
     if not (with_groups or sources is not None) and (sharing is not None or without is not None):
         raise ScenarioError("--sharing and --without say what makes a group; give --groups too")
-    network, wanted = _read(input, demands, sources, target, seed, topology)
+    # With filters the seed is of their identities too, so there is always something that it changes.
+    of_demands = seed if not with_filters or _is_rule(demands) else None
+    network, wanted = _read(input, demands, sources, target, of_demands, topology)
     found = _find(wanted, paths, path_kind, metric)
     grouped = None
     if with_groups or sources is not None:
         names = _names("--without", without) if without is not None else []
         grouped = groups(found, sharing=sharing or "links", without=names, together=sources is not None)
-    table = _table(found, grouped, seed if with_filters else None)
+    table = _table(found, grouped, (FIRST_SEED if seed is None else seed) if with_filters else None)
     if as_json:
         typer.echo(_json(network, found, table))
     else:
         _print(found, table, rows)
 
 
+def _is_rule(demands: str | None) -> bool:
+    return (demands or "").partition(":")[0] in RULES
+
+
 def _read(
-    input: Any, demands: str | None, sources: str | None, target: str | None, seed: int, topology: dict[str, Any]
+    input: Any, demands: str | None, sources: str | None, target: str | None, seed: int | None, topology: dict[str, Any]
 ) -> tuple[Network, Demands]:
     if sources is None and target is None:
         return load_problem(input, demands, seed, topology)
     if sources is None or target is None:
         raise ScenarioError("--sources and --target name the ends of paths; give both")
+    if seed is not None:
+        raise ScenarioError(f"--seed {seed}: it is for demands by a rule and for --filters; leave it out")
     if demands is not None:
         raise ScenarioError("--demands and --sources both say which connections there are; give one of them")
     network = load_network(input, **topology)

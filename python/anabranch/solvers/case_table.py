@@ -10,16 +10,20 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numpy.typing import NDArray
+
+    from anabranch.allocation.allocation import Allocation
     from anabranch.solvers.many import Solved
 
 
-COLUMNS: dict[str, type[pl.DataType]] = {
+COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "case": pl.String,
     "carried": pl.Float64,
     "met": pl.Float64,
     "least_met": pl.Float64,
     "least_level": pl.Float64,
     "cut_off": pl.Int64,
+    "cut_off_names": pl.List(pl.String),
     "saturated_links": pl.Int64,
     "method": pl.String,
     "converged": pl.Boolean,
@@ -44,9 +48,10 @@ def summarise(solved: Iterable[Solved]) -> pl.DataFrame:
         A row for each case, in the order of the cases. The columns are ``case``; ``carried``, the sum of all rates;
         ``met``, that sum by the sum of all demands, and ``least_met``, the least rate by its demand (both null where a
         demand has no limit); ``least_level``, the least rate by weight; ``cut_off``, the number of connections with a
-        demand and no rate; ``saturated_links``; ``method``, ``converged``, ``certified`` and ``residual`` as in
-        `Allocation`; ``cpu_s``, the processor time. Connections of demand 0 count in none of these. From a network,
-        ``carried_bps`` and ``least_level_bps``. Without any case the table has its columns and no row.
+        demand and no rate, and ``cut_off_names``, their names (numbers in a problem of arrays); ``saturated_links``;
+        ``method``, ``converged``, ``certified`` and ``residual`` as in `Allocation`; ``cpu_s``, the processor time.
+        Connections of demand 0 count in none of these. From a network, ``carried_bps`` and ``least_level_bps``. Without
+        any case the table has its columns and no row.
     """
     rows = [_row(one) for one in solved]
     if not rows:
@@ -57,7 +62,7 @@ def summarise(solved: Iterable[Solved]) -> pl.DataFrame:
 
 def _row(solved: Solved) -> dict[str, Any]:
     allocation = solved.allocation
-    facts = allocation.summary()
+    facts = allocation.summary
     unit = "" if allocation.paths is None else "_bps"
     wants = allocation.problem.demand > 0
     demand, weight = allocation.problem.demand[wants], allocation.problem.weight[wants]
@@ -70,6 +75,7 @@ def _row(solved: Solved) -> dict[str, Any]:
         "least_met": float((rate / demand).min()) if is_limited and len(demand) else None,
         f"least_level{unit}": float((rate / weight).min()) if len(rate) else None,
         "cut_off": int((rate == 0).sum()),
+        "cut_off_names": _names(allocation, np.flatnonzero(wants)[rate == 0]),
         "saturated_links": facts["saturated_links"],
         "method": allocation.method,
         "converged": allocation.converged,
@@ -77,3 +83,11 @@ def _row(solved: Solved) -> dict[str, Any]:
         "residual": facts["residual"],
         "cpu_s": solved.cpu_s,
     }
+
+
+def _names(allocation: Allocation, connections: NDArray[np.int64]) -> list[str]:
+    """Give the names of connections, or their numbers where they have none."""
+    if allocation.paths is None:
+        return [str(number) for number in connections]
+    names = allocation.paths.demands.core.names
+    return [names[number] for number in connections]

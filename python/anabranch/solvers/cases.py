@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
@@ -37,8 +38,63 @@ class Case:
     paths: Paths | None = None
 
 
-def single_failures(subject: Paths | Problem, *, each: Literal["cable", "link"] = "cable") -> list[Case]:
-    """Make the cases in which one cable or link fails; traffic moves to those of its paths that remain.
+INTACT = "nothing"
+"""The name of the case in which nothing fails."""
+
+
+class Failures(Sequence[Case]):
+    """Cases in which links fail, each made when it is taken.
+
+    Parameters
+    ----------
+    whole : Case
+        The case in which nothing fails.
+    links : sequence of list of int
+        The numbers of the links that fail, for each case.
+    names : sequence of str
+        The names of all links.
+    reroute : bool
+        Whether connections get other paths where theirs fail.
+    """
+
+    def __init__(self, whole: Case, links: Sequence[list[int]], names: Sequence[str], *, reroute: bool) -> None:
+        self._whole = whole
+        self._links = links
+        self._reroute = reroute
+        self.names = [", ".join(names[link] for link in own) or INTACT for own in links]
+
+    def __len__(self) -> int:
+        return len(self._links)
+
+    @overload
+    def __getitem__(self, index: int) -> Case: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Case]: ...
+
+    def __getitem__(self, index: int | slice) -> Case | list[Case]:
+        if isinstance(index, slice):
+            return [self[number] for number in range(*index.indices(len(self)))]
+        failed, name = self._links[index], self.names[index]
+        paths, problem = self._whole.paths, self._whole.problem
+        if self._reroute and paths is not None and (found := paths.without_links(failed)) is not paths:
+            paths, problem = found, problem_of(found)
+        capacity = problem.capacity.copy()
+        capacity[failed] = 0.0
+        return Case(name, problem.changed(capacity=capacity), paths)
+
+
+def single_failures(
+    subject: Paths | Problem,
+    *,
+    each: Literal["cable", "link"] = "cable",
+    reroute: bool | None = None,
+    intact: bool = False,
+) -> Failures:
+    """Make the cases in which one cable or link fails.
+
+    Connections whose paths are hit get other ones, found as before on the network that is left, as routers do. Paths
+    that were given are kept, and so are all with ``reroute=False``: then traffic moves to those that remain.
 
     Parameters
     ----------
@@ -47,36 +103,39 @@ def single_failures(subject: Paths | Problem, *, each: Literal["cable", "link"] 
     each : {"cable", "link"}
         The thing that fails: a link together with its twin, the way back, if it has one; or one direction alone. A
         problem of arrays has no cables, so each of its links fails alone.
+    reroute : bool, optional
+        Whether to find paths anew where a failure hits them; by default if a search found them.
+    intact : bool
+        Whether the case in which nothing fails comes first, under the name "nothing".
 
     Returns
     -------
-    list of Case
-        The cases in the order of the links, each named by the links that fail.
+    Failures
+        A sequence of `Case` in the order of the links, each named by the links that fail.
 
     Raises
     ------
     ScenarioError
         A connection that no link and no demand limits.
     ValueError
-        An unknown kind of failure.
+        An unknown kind of failure, or `reroute` for paths that were given.
     """
     if each not in ("cable", "link"):
         raise ValueError(f'each is "{each}"; it must be "cable" or "link"')
+    first: list[list[int]] = [[]] if intact else []
     if isinstance(subject, Problem):
-        names = [str(link) for link in range(subject.core.links)]
-        return [_without(Case("", subject), [link], names) for link in range(subject.core.links)]
+        if reroute:
+            raise ValueError("reroute is True, and a problem of arrays has no network to find paths in; leave it out")
+        links, names = range(subject.core.links), [str(link) for link in range(subject.core.links)]
+        return Failures(Case("", subject), [*first, *([link] for link in links)], names, reroute=False)
+    if reroute and subject.search is None:
+        raise ValueError("reroute is True, and the paths were given; find them by find_paths, or leave reroute out")
     core = subject.demands.network.core
-    whole = Case("", problem_of(subject), subject)
     twin = core.twin if each == "cable" else np.full(len(core.twin), -1)
     cables = [[link, back] if back >= 0 else [link] for link, back in enumerate(twin.tolist()) if not 0 <= back < link]
-    return [_without(whole, cable, core.link_names) for cable in cables]
-
-
-def _without(whole: Case, links: list[int], names: list[str]) -> Case:
-    """Give the case in which these links fail."""
-    capacity = whole.problem.capacity.copy()
-    capacity[links] = 0.0
-    return Case(", ".join(names[link] for link in links), whole.problem.changed(capacity=capacity), whole.paths)
+    is_found = subject.search is not None
+    whole = Case("", problem_of(subject), subject)
+    return Failures(whole, [*first, *cables], core.link_names, reroute=is_found if reroute is None else reroute)
 
 
 def cases_of(

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anabranch.allocation.allocation import Allocation
-    from anabranch.model.paths import Metric
+    from anabranch.model.search import Metric
     from anabranch.solvers.check import Request
     from anabranch.solvers.options import Options
     from anabranch.solvers.task import Progress
@@ -161,11 +161,12 @@ def _paths(
     """Give the paths of some demands: those before, if these were found and serve them too."""
     if not isinstance(demands, Demands):
         raise TypeError(f"it is a {type(demands).__name__}; it must be Demands on the network")
+    demands = demands.on(network)
     own = paths is None and metric is None and demands.paths is not None
     known = before if before is not None and before is not before.demands.paths and not own else None
     if isinstance(paths, Paths) and metric is None:
         known = paths
-    if known is not None and demands.network is network and known.serves(demands):
+    if known is not None and known.serves(demands):
         found = known.serving(demands)
     else:
         found = paths_of(network, demands, paths, metric, progress)

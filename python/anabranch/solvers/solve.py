@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import TYPE_CHECKING, Unpack, overload
 
 from anabranch.errors import ConvergenceWarning, ScenarioError
 from anabranch.model.demands import Demands
 from anabranch.model.network import Network
-from anabranch.model.paths import Metric, Paths, find_paths
+from anabranch.model.paths import Paths, find_paths
 from anabranch.model.problem import Problem, problem_of
 from anabranch.solvers.check import check_options
 from anabranch.solvers.describe import documented
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from anabranch.allocation.allocation import Allocation
+    from anabranch.model.search import Metric
     from anabranch.solvers.options import Options
     from anabranch.solvers.task import Progress
 
@@ -27,8 +29,8 @@ DEFAULT_PATHS = 4
 
 @overload
 def solve(
-    network: Network,
-    demands: Demands,
+    network: Network | str | os.PathLike[str],
+    demands: Demands | str | os.PathLike[str] | None = ...,
     *,
     paths: int | Paths | None = ...,
     metric: Metric | NDArray[np.float64] | None = ...,
@@ -46,8 +48,8 @@ def solve(
 
 @documented
 def solve(
-    network: Network | Problem,
-    demands: Demands | None = None,
+    network: Network | Problem | str | os.PathLike[str],
+    demands: Demands | str | os.PathLike[str] | None = None,
     *,
     paths: int | Paths | None = None,
     metric: Metric | NDArray[np.float64] | None = None,
@@ -59,10 +61,11 @@ def solve(
 
     Parameters
     ----------
-    network : Network or Problem
-        A network with its `demands`, or a problem made of index arrays.
-    demands : Demands
-        The demands on the network; none with a problem.
+    network : Network, path or Problem
+        A network or its file, which may be a scenario (``.toml``); or a problem made of index arrays.
+    demands : Demands or path, optional
+        The demands, which fit any network that has nodes of their names; their file; or a rule, such as
+        ``"gravity:1Tbit/s"``. If not given, those of the file of the network. None with a problem.
     paths : int or Paths, optional
         The number of shortest loopless paths to find for each connection, or paths that were found before
         (`find_paths`, `given_paths`). If neither this nor `metric` is given, those that came with the demands, or
@@ -107,6 +110,11 @@ def solve(
     scenario only.
     """
     request = check_options(**options)
+    if isinstance(network, (str, os.PathLike)) or isinstance(demands, (str, os.PathLike)):
+        # Only now: readers of files take longer to load than most problems take to solve.
+        from anabranch.solvers.problem_files import opened
+
+        network, demands = opened(network, demands)
     found: Paths | None = None
     if isinstance(network, Problem):
         if demands is not None or paths is not None or metric is not None:
@@ -124,8 +132,8 @@ def solve(
 
 
 def paths_of(
-    network: Network,
-    demands: Demands | None,
+    network: object,
+    demands: object,
     paths: int | Paths | None,
     metric: Metric | NDArray[np.float64] | None,
     progress: Progress | None,
@@ -135,27 +143,27 @@ def paths_of(
         raise TypeError(f"the first argument is a {type(network).__name__}; it must be a Network or a Problem")
     if not isinstance(demands, Demands):
         given = "missing" if demands is None else f"a {type(demands).__name__}"
-        raise TypeError(f"the second argument is {given}; it must be the Demands on the network")
-    if demands.network is not network:
-        raise ValueError("the demands are on another network; make them on this one")
-    if paths is None and metric is None and demands.paths is not None:
-        return demands.paths
+        raise TypeError(f"the second argument is {given}; it must be the Demands on the network, or their file")
+    here = demands.on(network)
+    if paths is None and metric is None and here.paths is not None:
+        return here.paths
     if isinstance(paths, Paths):
         if metric is not None:
             raise ValueError("a metric was given with paths that are found already; leave one of them out")
-        if paths.demands is not demands:
-            raise ValueError("the paths are of other demands; find them for these")
-        return paths
+        moved = paths if paths.demands is here else paths.on(here)
+        if moved is None:
+            raise ValueError("the paths take links that the network does not have; find them on this one")
+        return moved
     done = 0
 
     def tell(count: int) -> None:
         nonlocal done
         done += count
         if progress is not None:
-            progress("paths", done, len(demands))
+            progress("paths", done, len(here))
 
     count = DEFAULT_PATHS if paths is None else paths
-    return find_paths(demands, count, metric="hops" if metric is None else metric, progress=tell)
+    return find_paths(here, count, metric="hops" if metric is None else metric, progress=tell)
 
 
 def refuse_unreachable(paths: Paths) -> None:
