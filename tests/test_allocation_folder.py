@@ -56,7 +56,7 @@ def test_an_allocation_comes_back_with_its_tables_and_its_proof(allocations, kin
     assert found.name == "care"
     np.testing.assert_array_equal(again.paths.path_links, allocation.paths.path_links)
     # Computed anew from what was read.
-    assert again.summary() == allocation.summary()
+    assert again.summary == allocation.summary
     again.certify()
 
 

@@ -128,7 +128,7 @@ def test_every_approximation_is_feasible_and_owns_up_to_what_it_is(method):
         assert allocation.certificate.over_demand <= 1e-12
         assert allocation.is_approximation
         assert allocation.converged
-        assert allocation.summary()["approximation"] is True
+        assert allocation.summary["approximation"] is True
         assert 0.0 <= allocation.residual <= 1.0
         assert f"max-min, approximated by {method}" in repr(allocation)
         least = allocation.compare(ab.solve(problem, fairness="max-min")).worst
@@ -138,7 +138,7 @@ def test_every_approximation_is_feasible_and_owns_up_to_what_it_is(method):
 def test_an_exact_allocation_is_no_approximation_and_certify_still_asks_for_fairness():
     exact = ab.solve(FORK, fairness="max-min")
     assert not exact.is_approximation
-    assert exact.summary()["approximation"] is False
+    assert exact.summary["approximation"] is False
     with pytest.raises(ab.CertificateError, match="no link holds it back"):
         approximate(FORK, "water-filling").certify()
 

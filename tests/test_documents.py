@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+import anabranch
+
 ROOT = Path(__file__).parents[1]
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 MOST_BYTES = 6000
@@ -65,3 +67,8 @@ def test_the_citation_names_this_version_and_every_reproduced_paper():
     papers = tomllib.loads((ROOT / "experiments/papers.toml").read_text(encoding="utf-8"))
     assert citation["version"] == cargo["workspace"]["package"]["version"]
     assert {own["title"] for own in citation["references"]} == {own["title"] for own in papers.values() if own["cite"]}
+
+
+def test_the_page_of_the_python_interface_has_every_public_name():
+    text = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    assert [name for name in anabranch.__all__ if not re.search(rf"anabranch(\.|::){name}\b", text)] == []

@@ -36,7 +36,7 @@ def test_rates_come_with_their_levels_and_the_prices_that_prove_them():
     assert allocation.levels["level"].to_list() == [4.0, 5.0]
     assert allocation.levels["connections"].to_list() == [[1], [0, 2]]
     assert allocation.levels["prices"].to_list()[0] == [1.0]
-    assert allocation.summary()["levels"] == 2
+    assert allocation.summary["levels"] == 2
     assert allocation.proof.holds
     assert allocation.converged
     allocation.certify()

@@ -181,10 +181,10 @@ def test_a_solver_that_is_not_done_says_so_and_how_far_it_is():
 def test_arguments_of_the_wrong_kind_are_told(diamond):
     demands = ab.demands(diamond, ["a"], ["d"])
     for arguments, said in [
-        (("x",), "the first argument is a str; it must be a Network or a Problem"),
+        ((3,), "the first argument is a int; it must be a Network or a Problem"),
         ((demands, diamond), "the first argument is a Demands"),
         ((diamond,), "the second argument is missing; it must be the Demands"),
-        ((diamond, "gravity"), "the second argument is a str"),
+        ((diamond, 3), "the second argument is a int; it must be the Demands on the network, or their file"),
     ]:
         with pytest.raises(TypeError, match=said):
             ab.solve(*arguments)

@@ -72,8 +72,8 @@ def test_every_option_is_on_the_command_line_and_in_one_group_of_the_help():
     assert set(names) - set(grouped) == {"input", "memory"}
     assert set(grouped) <= set(names)
     said = " ".join(CliRunner().invoke(app, ["solve", "--help"], prog_name="anabranch").output.split())
-    for name in names:
-        assert name == "input" or f"--{name.removeprefix('as_').replace('_', '-')} " in said
+    for parameter in own.params:
+        assert parameter.name == "input" or f"{parameter.opts[0]} " in said
     positions = [said.index(f"{heading}:") for heading in ("Arguments", *command.GROUPS, "Other options")]
     assert positions == sorted(positions)
 

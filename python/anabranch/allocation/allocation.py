@@ -12,6 +12,8 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.allocation.comparison import Comparison, compare_rates
+from anabranch.allocation.csv_tables import write_csv_tables
+from anabranch.allocation.summary import Summary
 from anabranch.allocation.tables import connection_table, link_table, subflow_table
 from anabranch.errors import CertificateError
 from anabranch.folder import new_folder, put_parquet
@@ -256,8 +258,13 @@ class Allocation:
         """
         return link_table(self)
 
-    def summary(self) -> dict[str, Any]:
-        """Return the request, the result and its proof as plain values."""
+    @property
+    def summary(self) -> Summary:
+        """The request, the result and its proof as plain values by name; it prints as lines."""
+        return Summary(self._facts())
+
+    def _facts(self) -> dict[str, Any]:
+        """Give what the summary says."""
         found = self.certificate
         core = self.problem.core
         unit = "" if self.paths is None else "_bps"
@@ -304,12 +311,30 @@ class Allocation:
             meta = {
                 "anabranch": version("anabranch"),
                 "title": "" if self.paths is None else self.paths.demands.network.name,
-                "summary": self.summary(),
+                "summary": self.summary,
                 "unmet": self.unmet,
                 "has_stop_rule": self.has_stop_rule,
                 "origin": origin or {},
             }
             (aside / "meta.json").write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
+
+    def write_csv(self, folder: str | Path) -> None:
+        """Write ``connections``, ``subflows`` and ``links`` as CSV files to a new folder.
+
+        Parameters
+        ----------
+        folder : path
+            It appears when it is whole, or not at all.
+
+        Raises
+        ------
+        ScenarioError
+            The folder exists or cannot be made.
+        StorageError
+            It cannot be written to its end, as on a full disk.
+        """
+        tables = {"connections": self.connections, "subflows": self.subflows, "links": self._links_to_write()}
+        write_csv_tables(tables, folder)
 
     def _tables(self) -> dict[str, pl.DataFrame]:
         """Give the tables to write, by name."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """The comparison of rates with those of a reference.
 
@@ -40,6 +40,16 @@ class Comparison:
     total: float
     worst: float
     theta: float
+
+    def __repr__(self) -> str:
+        numbers = f"q {self.q:.4g}, total {self.total:.4g}, worst {self.worst:.4g}"
+        return f"<Comparison {numbers}, theta {self.theta:.4g}>"
+
+    def __str__(self) -> str:
+        return (
+            f"q {self.q:.3f} (1: all rates alike); carried {self.total:.1%} of the reference; the worst-off connection"
+            f" has {self.worst:.1%} of its rate there"
+        )
 
 
 def compare_rates(rates: ArrayLike, reference: ArrayLike, theta: float) -> Comparison:

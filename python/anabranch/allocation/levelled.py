@@ -110,9 +110,9 @@ class LevelledAllocation(Allocation):
     def _tables(self) -> dict[str, pl.DataFrame]:
         return super()._tables() | {"levels": self._numbered}
 
-    def summary(self) -> dict[str, Any]:
-        """Return the summary of an `Allocation` with the number of ``levels``."""
-        return super().summary() | {"levels": len(self.levels), "certified": self._holds}
+    def _facts(self) -> dict[str, Any]:
+        """Give what the summary of an `Allocation` says, and the number of ``levels``."""
+        return super()._facts() | {"levels": len(self.levels), "certified": self._holds}
 
 
 def levels_of(table: pl.DataFrame) -> list[_core.Level]:

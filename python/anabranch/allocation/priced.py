@@ -106,6 +106,6 @@ class PricedAllocation(Allocation):
         """The table of an `Allocation` with the ``price`` of each link."""
         return super().links.with_columns(pl.Series("price", self.link_prices))
 
-    def summary(self) -> dict[str, Any]:
-        """Return the summary of an `Allocation` with ``alpha`` and the duality ``gap``."""
-        return super().summary() | {"alpha": self.alpha, "gap": self.gap}
+    def _facts(self) -> dict[str, Any]:
+        """Give what the summary of an `Allocation` says, with ``alpha`` and the duality ``gap``."""
+        return super()._facts() | {"alpha": self.alpha, "gap": self.gap}

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import polars.selectors as cs
 import typer
 
+from anabranch.allocation.csv_tables import write_csv_tables
 from anabranch.commands import INTERRUPTED
 from anabranch.commands.tables import column
 from anabranch.commands.tables.table import print_table, print_text
 from anabranch.commands.text import more_text, rate_text
 from anabranch.errors import CertificateError, ScenarioError
-from anabranch.folder import check_place
+from anabranch.folder import check_place, new_folder, put_parquet
 from anabranch.model.link_labels import link_labels
 from anabranch.page import allocation_content, write_report
 from anabranch.solvers.methods import METHODS
@@ -30,12 +33,48 @@ MOST_LINKS = 5
 """The number of links that are shown."""
 
 
-def check_places(*, out: Path | None, figure: Path | None, report: Path | None) -> None:
+@dataclass(frozen=True)
+class Places:
+    """Where to write what was solved, as far as it is asked for; and what it was made from.
+
+    Attributes
+    ----------
+    out, csv : Path or None
+        New folders for tables, in Parquet and in CSV.
+    figure, report : Path or None
+        Files for a picture and a page.
+    paper : PaperChoice
+        The paper that the picture is for.
+    origin : dict
+        Every option with its value, so that the numbers can be made again.
+    """
+
+    out: Path | None
+    csv: Path | None
+    figure: Path | None
+    paper: PaperChoice
+    report: Path | None
+    origin: dict[str, Any]
+
+    def write_tables(self, tables: dict[str, pl.DataFrame], facts: dict[str, Any]) -> None:
+        """Write tables of several solutions, with facts about them as ``meta.json`` beside those in Parquet."""
+        if self.out is not None:
+            with new_folder(self.out) as aside:
+                for name, table in tables.items():
+                    put_parquet(table, aside / f"{name}.parquet")
+                meta = {"anabranch": version("anabranch"), **facts, "origin": self.origin}
+                (aside / "meta.json").write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
+        if self.csv is not None:
+            write_csv_tables(tables, self.csv)
+
+
+def check_places(*, out: Path | None, csv: Path | None, figure: Path | None, report: Path | None) -> None:
     """Refuse places that nothing could be written to, before there is anything to write."""
-    if out is not None:
-        if out.exists():
-            raise ScenarioError(f"{out}: it exists already; name a new folder, or remove it first")
-        check_place(out)
+    for folder in (out, csv):
+        if folder is not None:
+            if folder.exists():
+                raise ScenarioError(f"{folder}: it exists already; name a new folder, or remove it first")
+            check_place(folder)
     if figure is not None:
         # Only now: matplotlib takes longer to load than most networks take to solve.
         from anabranch.figures.save import check_suffix
@@ -46,30 +85,9 @@ def check_places(*, out: Path | None, figure: Path | None, report: Path | None) 
         check_place(report)
 
 
-def write_allocation(
-    allocation: Allocation,
-    *,
-    out: Path | None,
-    figure: Path | None,
-    paper: PaperChoice,
-    report: Path | None,
-    origin: dict[str, Any],
-) -> None:
-    """Write what is asked for; places were looked at before, and each is filled aside and put in place whole."""
-    if figure is not None:
-        from anabranch.figures import draw_network
-
-        assert allocation.paths is not None, "it is of a network"
-        figure.parent.mkdir(parents=True, exist_ok=True)
-        draw_network(allocation.paths.demands.network, allocation, file=figure, **paper)
-    if report is not None:
-        write_report([allocation_content(allocation)], report)
-    if out is not None:
-        allocation.write(out, origin=origin)
-
-
-def print_allocation(allocation: Allocation, *, rows: int, as_json: bool, is_stopped: bool) -> None:
-    """Print the allocation; exit with 1 if it has not converged, or with 130 if Ctrl-C stopped the solver."""
+def give_allocation(allocation: Allocation, is_stopped: bool, places: Places, *, rows: int, as_json: bool) -> None:
+    """Write and print the allocation; exit with 1 if it has not converged, or with 130 if Ctrl-C stopped the solver."""
+    _write(allocation, places)
     if as_json:
         typer.echo(_json(allocation))
     else:
@@ -79,12 +97,27 @@ def print_allocation(allocation: Allocation, *, rows: int, as_json: bool, is_sto
         raise typer.Exit(INTERRUPTED if is_stopped else 1)
 
 
+def _write(allocation: Allocation, places: Places) -> None:
+    """Write what is asked for; places were looked at before, and each is filled aside and put in place whole."""
+    if places.figure is not None:
+        from anabranch.figures import draw_network
+
+        places.figure.parent.mkdir(parents=True, exist_ok=True)
+        draw_network(_network(allocation), allocation, file=places.figure, **places.paper)
+    if places.report is not None:
+        write_report([allocation_content(allocation)], places.report)
+    if places.out is not None:
+        allocation.write(places.out, origin=places.origin)
+    if places.csv is not None:
+        allocation.write_csv(places.csv)
+
+
 def _json(allocation: Allocation) -> str:
     # What has no limit is null: JSON knows no infinity.
     finite = pl.when(cs.float().is_finite()).then(cs.float())
     names = ("connections", "subflows", "links")
     tables = {name: getattr(allocation, name).with_columns(finite).to_dicts() for name in names}
-    return json.dumps({"summary": allocation.summary(), **tables}, indent=1, allow_nan=False)
+    return json.dumps({"summary": allocation.summary, **tables}, indent=1, allow_nan=False)
 
 
 def _print(allocation: Allocation, rows: int) -> None:
@@ -141,6 +174,12 @@ def _print_links(allocation: Allocation, label: dict[str, str]) -> None:
     )
 
 
+def _met_words(allocation: Allocation) -> str:
+    """Say what is proved where no level holds anyone: all demands are met, but for those that no path serves."""
+    is_met = (allocation.connections["held_by"] != "nothing").all()
+    return "every demand is met" if is_met else "every demand is met that has a path with capacity"
+
+
 def _doubt(allocation: Allocation) -> str:
     """Say why the allocation is not certified."""
     try:
@@ -151,7 +190,7 @@ def _doubt(allocation: Allocation) -> str:
 
 
 def _print_summary(allocation: Allocation, frame: pl.DataFrame) -> None:
-    facts = allocation.summary()
+    facts = allocation.summary
     carried = rate_text(facts["total_rate_bps"])
     asked = None if frame["demand_bps"].null_count() else float(frame["demand_bps"].sum())
     of = "" if asked is None else f" of {rate_text(asked)} asked for"
@@ -162,6 +201,8 @@ def _print_summary(allocation: Allocation, frame: pl.DataFrame) -> None:
     if "levels" in facts:
         levels = "1 level" if facts["levels"] == 1 else f"{facts['levels']} levels"
         held = f"prices prove {levels}, and every subflow has a bottleneck {short}"
+        if not facts["levels"]:
+            held = _met_words(allocation)
     if facts["certified"]:
         proof = f"certified: {held}"
     elif allocation.is_approximation and allocation.converged:

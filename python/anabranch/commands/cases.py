@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -16,11 +15,9 @@ from anabranch.commands.tables import column
 from anabranch.commands.tables.table import print_table, print_text
 from anabranch.commands.text import more_text, rate_text, time_text
 from anabranch.errors import ScenarioError
-from anabranch.folder import new_folder, put_parquet
 from anabranch.model.paths import Paths
-from anabranch.model.problem import problem_of
 from anabranch.solvers.case_table import summarise
-from anabranch.solvers.cases import Case, single_failures
+from anabranch.solvers.cases import single_failures
 from anabranch.solvers.many import Solved, solve_many
 from anabranch.solvers.solve import paths_of, refuse_unreachable
 
@@ -28,11 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from anabranch.commands.allocation import Places
     from anabranch.model.demands import Demands
     from anabranch.model.network import Network
 
-INTACT = "nothing"
-"""The case in which nothing fails, by what fails."""
+MOST_NAMED = 3
+"""The most connections that are named as cut off, for each case."""
 
 
 @dataclass
@@ -71,7 +69,16 @@ class Cases:
         return table.sort("carried_bps", "least_level_bps", maintain_order=True) if self.is_failures else table
 
 
-def check_cases(demands: list[str], *, each_failure: bool, threads: int | None, shown: Path | None) -> None:
+@dataclass(frozen=True)
+class Failing:
+    """What a failure does to paths: whether they are found anew; None for what suits them."""
+
+    reroute: bool | None
+
+
+def check_cases(
+    demands: list[str], *, each_failure: bool, reroute: bool | None, threads: int | None, shown: Path | None
+) -> None:
     """Refuse options that do not go together."""
     is_many = each_failure or len(demands) > 1
     if each_failure and len(demands) > 1:
@@ -80,6 +87,8 @@ def check_cases(demands: list[str], *, each_failure: bool, threads: int | None, 
         raise ScenarioError(f"--demands {twice[0]}: it is given twice; name each case once")
     if is_many and shown is not None:
         raise ScenarioError(f"{shown}: there are many cases, and a picture or page shows one; solve that one alone")
+    if reroute is not None and not each_failure:
+        raise ScenarioError("--reroute and --no-reroute say what a failure does to paths; give --each-failure too")
     if threads is not None and not is_many:
         raise ScenarioError("--threads is for many cases; give --each-failure or several --demands too")
 
@@ -89,8 +98,8 @@ def solve_cases(
     matrices: dict[str, Demands],
     ways: dict[str, Any],
     choice: dict[str, Any],
+    failing: Failing | None,
     *,
-    each_failure: bool,
     threads: int | None,
     tell: Callable[[str, int, int], None] | None,
 ) -> Cases:
@@ -98,12 +107,14 @@ def solve_cases(
     solved: Iterable[Solved]
     if isinstance(ways["paths"], Paths):
         _refuse_other_pairs(ways["paths"], matrices)
-    if each_failure:
+    if failing is not None:
         (demands,) = matrices.values()
         paths = paths_of(network, demands, ways["paths"], ways["metric"], tell)
         if not ways["allow_unreachable"]:
             refuse_unreachable(paths)
-        cases = [Case(INTACT, problem_of(paths), paths), *single_failures(paths)]
+        if failing.reroute and paths.search is None:
+            raise ScenarioError("--reroute: the input gives the paths; --paths 4 finds paths that may be found anew")
+        cases = single_failures(paths, reroute=failing.reroute, intact=True)
         found = Cases(True, len(cases))
         solved = solve_many(cases, **choice, threads=threads, progress=tell)
     else:
@@ -128,11 +139,11 @@ def _refuse_other_pairs(paths: Paths, matrices: dict[str, Demands]) -> None:
             )
 
 
-def give_cases(cases: Cases, *, rows: int, as_json: bool, out: Path | None, origin: dict[str, Any]) -> None:
+def give_cases(cases: Cases, places: Places, *, rows: int, as_json: bool) -> None:
     """Write and print what came of the cases, and leave with the exit code that says how it went."""
     table = cases.table
-    if out is not None:
-        _write(cases, table, out, origin)
+    connections = pl.concat(cases.connections, how="vertical_relaxed")
+    places.write_tables({"cases": table, "connections": connections}, {"finished": len(table) == cases.total})
     if as_json:
         finite = pl.when(cs.float().is_finite()).then(cs.float())
         shown = {"finished": len(table) == cases.total, "cases": table.with_columns(finite).to_dicts()}
@@ -148,14 +159,6 @@ def give_cases(cases: Cases, *, rows: int, as_json: bool, out: Path | None, orig
         raise typer.Exit(1)
 
 
-def _write(cases: Cases, table: pl.DataFrame, out: Path, origin: dict[str, Any]) -> None:
-    with new_folder(out) as aside:
-        put_parquet(table, aside / "cases.parquet")
-        put_parquet(pl.concat(cases.connections, how="vertical_relaxed"), aside / "connections.parquet")
-        meta = {"anabranch": version("anabranch"), "finished": len(table) == cases.total, "origin": origin}
-        (aside / "meta.json").write_text(json.dumps(meta, indent=2) + "\n", encoding="utf-8")
-
-
 def _print(cases: Cases, table: pl.DataFrame, rows: int) -> None:
     shown = table.head(rows) if rows else table
     print_table(
@@ -166,6 +169,11 @@ def _print(cases: Cases, table: pl.DataFrame, rows: int) -> None:
             column.shares("least met", shown["least_met"]),
             column.rates("least level", shown["least_level_bps"], leaves=2),
             column.counts("cut off", (count or None for count in shown["cut_off"])),
+            *(
+                [column.words("such as", map(_some, shown["cut_off_names"]), leaves=4)]
+                if shown["cut_off"].sum()
+                else []
+            ),
             column.labels(
                 "certified", ("yes" if is_certified else "no" for is_certified in shown["certified"]), leaves=1
             ),
@@ -176,6 +184,11 @@ def _print(cases: Cases, table: pl.DataFrame, rows: int) -> None:
     typer.echo()
     for line in _summary(cases, table):
         print_text(line)
+
+
+def _some(names: pl.Series) -> str:
+    """Name a few of the connections that are cut off."""
+    return ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
 
 
 def _summary(cases: Cases, table: pl.DataFrame) -> list[str]:

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anabranch.commands.allocation import check_places, print_allocation, write_allocation
-from anabranch.commands.cases import check_cases, give_cases, solve_cases
+from anabranch.commands.allocation import Places, check_places, give_allocation
+from anabranch.commands.cases import Failing, check_cases, give_cases, solve_cases
 from anabranch.commands.figures import Font, Width, figure_choice
 from anabranch.commands.grouped import grouped
 from anabranch.commands.inputs import (
+    MOST_SEED,
     Capacity,
     Delay,
     Format,
     Input,
     InputNodes,
+    LinkChanges,
     Memory,
     NetworkId,
     PathCount,
     PathKind,
     PathMetric,
-    load_demands,
+    Sets,
     load_problem,
 )
+from anabranch.commands.methods import check_methods, give_methods, solve_by_methods
 from anabranch.commands.progress import PathCounter, progress_bar
 from anabranch.commands.solver_options import solver_options, with_solver_options
 from anabranch.errors import ConvergenceWarning, SolveInterrupted
@@ -33,14 +37,17 @@ from anabranch.memory import allow_memory
 from anabranch.model.paths import find_paths
 from anabranch.solvers.methods import METHODS
 from anabranch.solvers.options import OPTIONS
+from anabranch.solvers.problem_files import load_demands
 from anabranch.solvers.solve import DEFAULT_PATHS
 from anabranch.solvers.solve import solve as solve_network
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from anabranch.allocation.allocation import Allocation
     from anabranch.model.demands import Demands
     from anabranch.model.network import Network
-    from anabranch.model.paths import Kind, Metric
+    from anabranch.model.search import Kind, Metric
     from anabranch.solvers.task import Progress
 
 HELP = """Divide a network's capacity fairly among demands over several paths each.
@@ -53,9 +60,14 @@ the last pass of c-SLEN or IEWF are printed then.
 With --fairness proportional or alpha the bottleneck is the link with the highest price on the path; --json and
 --out have all prices.
 
+With several --method the command compares the answers of all: what each carries, how fair it is beside exact max-min
+rates, and its time.
+
 With several --demands, or with --each-failure, the command solves many cases on all processors, and prints a row for
 each: the traffic carried, the part of the demand that is met, in total and for the worst-off connection, and the number
-of connections that get nothing. Failures are sorted by the traffic carried, the worst first.
+of connections that get nothing. Failures are sorted by the traffic carried, the worst first. Where a failure hits
+paths, others are found on the network that is left, as routers do; --no-reroute keeps the paths, and paths that the
+input gives stay.
 
 The input may give the paths; --paths, --path-kind or --metric find others in their place.
 """
@@ -66,8 +78,9 @@ GROUPS = {
     "Demands and paths": ("demands", "seed", "paths", "path_kind", "metric", "allow_unreachable"),
     "Fairness and method": tuple(name for name, option in OPTIONS.items() if option.is_general),
     "Options of some methods": tuple(name for name, option in OPTIONS.items() if not option.is_general),
-    "Many cases": ("each_failure", "threads"),
-    "Output": ("rows", "as_json", "out", "figure", "figure_width", "figure_font", "report", "verbose"),
+    "Changes": ("sets", "links"),
+    "Many cases": ("each_failure", "reroute", "threads"),
+    "Output": ("rows", "as_json", "out", "csv", "figure", "figure_width", "figure_font", "report", "verbose"),
     "Reading the network": ("capacity", "delay", "format", "network_id", "nodes"),
 }
 """The options by the section of the help that they are in."""
@@ -92,7 +105,11 @@ def command(
     paths: PathCount = None,
     path_kind: PathKind = None,
     metric: PathMetric = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Seed of the demands that a rule makes.")] = 1,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=MOST_SEED, help="Seed of the demands that a rule makes; 1 if not given.")
+    ] = None,
+    sets: Sets = None,
+    links: LinkChanges = None,
     allow_unreachable: Annotated[
         bool,
         typer.Option(
@@ -102,6 +119,13 @@ def command(
     each_failure: Annotated[
         bool, typer.Option("--each-failure", help="Solve one case for each link: the link and its twin fail.")
     ] = False,
+    reroute: Annotated[
+        bool | None,
+        typer.Option(
+            "--reroute/--no-reroute",
+            help="Find paths anew where a failure hits them, or keep them. Default: anew, if they were found.",
+        ),
+    ] = None,
     threads: Annotated[
         int | None,
         typer.Option(
@@ -117,6 +141,7 @@ def command(
     rows: Annotated[int, typer.Option(min=0, help="Rows to print; 0 for all.")] = DEFAULT_ROWS,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON instead.")] = False,
     out: Annotated[Path | None, typer.Option(help="New folder to write Parquet tables and meta.json to.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="New folder to write the tables to as CSV.")] = None,
     figure: Annotated[Path | None, typer.Option(help="File to draw the solved network to: .svg, .png, .pdf.")] = None,
     figure_width: Width = None,
     figure_font: Font = None,
@@ -124,31 +149,39 @@ def command(
     **options: Any,
 ) -> None:
     """Solve, print and write what `HELP` says."""
-    choice = solver_options(options)
+    methods: list[str] = options["method"] or []
+    choice = solver_options(options) | {"method": methods[0] if len(methods) == 1 else None}
     allow_memory(memory)
-    check_places(out=out, figure=figure, report=report)
+    check_places(out=out, csv=csv, figure=figure, report=report)
     paper = figure_choice(None, figure_width, figure_font, without="--figure FILE" if figure is None else None).paper
     rules = demands or []
     is_many = each_failure or len(rules) > 1
-    check_cases(rules, each_failure=each_failure, threads=threads, shown=figure or report)
+    shown = figure or report
+    check_cases(rules, each_failure=each_failure, reroute=reroute, threads=threads, shown=shown)
+    check_methods(methods, is_many=is_many, shown=shown)
     topology = {"capacity": capacity, "delay": delay, "format": format, "network_id": network_id, "nodes": nodes}
-    network, wanted = load_problem(input, rules[0] if rules else None, seed, topology)
-    matrices = {rules[0] if rules else "": wanted}
-    matrices |= {rule: load_demands(input, network, rule, seed, format) for rule in rules[1:]}
+    changes = {"sets": sets or (), "links": links or ()}
+    network, wanted = load_problem(input, rules[0] if rules else None, seed, topology, **changes)
+    places = Places(out, csv, figure, paper, report, _origin(context))
     with progress_bar() as tell, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         ways = _ways(wanted, paths, path_kind, metric, tell) | {"allow_unreachable": allow_unreachable}
+        give: Callable[[], None]
         if is_many:
-            cases = solve_cases(network, matrices, ways, choice, each_failure=each_failure, threads=threads, tell=tell)
+            matrices = {rules[0] if rules else "": wanted}
+            matrices |= {rule: load_demands(input, network, rule, seed, format) for rule in rules[1:]}
+            failures = Failing(reroute) if each_failure else None
+            cases = solve_cases(network, matrices, ways, choice, failures, threads=threads, tell=tell)
+            taken, give = cases.methods, partial(give_cases, cases, places, rows=rows, as_json=as_json)
+        elif len(methods) > 1:
+            compared = solve_by_methods(network, wanted, methods, ways, choice, tell)
+            taken, give = methods, partial(give_methods, compared, places, as_json=as_json)
         else:
-            allocation, is_stopped = _solved(network, wanted, ways, choice, tell)
+            solved = _solved(network, wanted, ways, choice, tell)
+            taken, give = [solved[0].method], partial(give_allocation, *solved, places, rows=rows, as_json=as_json)
     if verbose:
-        _tell_why(cases.methods if is_many else [allocation.method], options["method"])
-    if is_many:
-        give_cases(cases, rows=rows, as_json=as_json, out=out, origin=_origin(context))
-    else:
-        write_allocation(allocation, out=out, figure=figure, paper=paper, report=report, origin=_origin(context))
-        print_allocation(allocation, rows=rows, as_json=as_json, is_stopped=is_stopped)
+        _tell_why(taken, is_asked=bool(methods))
+    give()
 
 
 def _ways(
@@ -172,10 +205,10 @@ def _solved(
         return stopped.allocation, True
 
 
-def _tell_why(methods: list[str], asked: str | None) -> None:
+def _tell_why(methods: list[str], *, is_asked: bool) -> None:
     """Say which methods were taken, and why."""
     for found in methods:
-        why = "it was asked for" if asked is not None else f"{METHODS[found].reason}; --method takes another"
+        why = "it was asked for" if is_asked else f"{METHODS[found].reason}; --method takes another"
         typer.echo(f"anabranch: {found}, since {why}", err=True)
 
 

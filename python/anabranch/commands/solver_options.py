@@ -13,6 +13,9 @@ from anabranch.solvers.options import OPTIONS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+REPEATED = ("method",)
+"""The options that may be given several times: each value is solved for, and the answers are compared."""
+
 Command = TypeVar("Command", bound="Callable[..., None]")
 
 
@@ -28,12 +31,18 @@ def with_solver_options(command: Command) -> Command:
 def _parameter(name: str) -> inspect.Parameter:
     """Return an option as a parameter that typer understands; its range is left to the check of solvers."""
     option = OPTIONS[name]
-    kind = option.values.text_type if option.default is not None else option.values.text_type | None
-    declared = typer.Option(metavar=option.values.metavar, help=help_of(name), show_default=False)
+    kind = option.values.text_type
+    if name in REPEATED:
+        # typer knows no lists of a few names; the check of solvers refuses others.
+        kind = list[str]
+    if option.default is None:
+        kind = kind | None
+    more = " Repeatable: several are compared." if name in REPEATED else ""
+    declared = typer.Option(metavar=option.values.metavar, help=help_of(name) + more, show_default=False)
     annotation = Annotated[kind, declared]  # type: ignore[valid-type]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=annotation)
 
 
 def solver_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of solvers as `anabranch.solve` takes them."""
-    return {name: OPTIONS[name].values.from_text(name, value) for name, value in given.items()}
+    """Return the options of solvers as `anabranch.solve` takes them, but for those that are given several times."""
+    return {name: OPTIONS[name].values.from_text(name, value) for name, value in given.items() if name not in REPEATED}
