@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from anabranch.model.paths import Paths, find_paths, given_paths, groups
     from anabranch.model.problem import Problem, problem_of
     from anabranch.model.topology_manager import TopologyManager
+    from anabranch.page.shown import report
     from anabranch.runs.live import live
     from anabranch.runs.result import Result, read_result
     from anabranch.runs.scenario import Scenario, read_scenario
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from anabranch.solvers.allocator import Allocator
     from anabranch.solvers.case_table import summarise
     from anabranch.solvers.cases import Case, single_failures
+    from anabranch.solvers.compare import compare
     from anabranch.solvers.many import Solved, solve_many
     from anabranch.solvers.solve import solve
     from anabranch.sweeps import Swept, read_sweep, sweep
@@ -80,6 +82,7 @@ __all__ = [
     "Swept",
     "TopologyManager",
     "allow_memory",
+    "compare",
     "demands",
     "draw_errors",
     "draw_loads",
@@ -106,6 +109,7 @@ __all__ = [
     "read_result",
     "read_scenario",
     "read_sweep",
+    "report",
     "run",
     "send",
     "share",
@@ -126,6 +130,7 @@ _NAMES = {
     "solvers.many": ("Solved", "solve_many"),
     "solvers.case_table": ("summarise",),
     "solvers.cases": ("Case", "single_failures"),
+    "solvers.compare": ("compare",),
     "model.demands": ("Demands", "demands"),
     "errors": (
         "CertificateError",
@@ -155,6 +160,7 @@ _NAMES = {
     "allocation.priced": ("PricedAllocation",),
     "model.problem": ("Problem", "problem_of"),
     "formats.read": ("read_demands", "read_network"),
+    "page.shown": ("report",),
     "runs.result": ("Result", "read_result"),
     "runs.scenario": ("Scenario", "read_scenario"),
     "runs.simulate": ("run",),

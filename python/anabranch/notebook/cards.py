@@ -80,7 +80,7 @@ def paths_html(paths: Paths) -> str:
 
 def allocation_html(allocation: Allocation) -> str:
     """Show an allocation: the certificate in words, links by utilisation, and the connections with the least level."""
-    facts = allocation.summary()
+    facts = allocation.summary
     title = allocation.how
     lines = [
         f"{count(facts['connections'], 'connection')}, {count(facts['subflows'], 'subflow')},"

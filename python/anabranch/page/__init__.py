@@ -6,6 +6,7 @@ from anabranch.page.of_folder import read_folder, shown_content, title_of
 from anabranch.page.of_plan import Growing, plan_header
 from anabranch.page.of_result import result_content
 from anabranch.page.report import report_html, write_report
+from anabranch.page.shown import report
 
 __all__ = [
     "Content",
@@ -13,6 +14,7 @@ __all__ = [
     "allocation_content",
     "plan_header",
     "read_folder",
+    "report",
     "report_html",
     "result_content",
     "shown_content",

@@ -40,7 +40,7 @@ def allocation_content(allocation: Allocation, *, name: str = "") -> Content:
             "kind": "allocation",
             "name": name or network.name or "allocation",
             "title": network.name,
-            "summary": allocation.summary(),
+            "summary": allocation.summary,
             "times_s": [0.0],
             **network_header(network),
             "connections": _connections(allocation),
