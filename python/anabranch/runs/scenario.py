@@ -135,7 +135,9 @@ def read_plan(
         read = _load(scenario, sets, seed, folder, within)
         plan = read.core.plan(read.network.core, read.extra, read.text)
         resolved = read.core.resolved(read.network.core, read.extra, read.text)
-    return Plan(read.core.title, read.core.description, read.network, plan, resolved, tuple(dict.fromkeys(read.files)))
+    return Plan(
+        read.core.title, read.core.description, read.network, plan, resolved, tuple(dict.fromkeys(read.files))
+    )
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
