@@ -60,3 +60,58 @@ def test_a_network_is_not_demands(tmp_path):
     (tmp_path / "inland.gml").write_text(GML)
     with pytest.raises(ScenarioError, match="a file of format gml does not hold this"):
         read_demands(tmp_path / "inland.gml", network)
+
+
+def triangle(tmp_path):
+    """Oslo - Rome - Paris - Oslo."""
+    text = "source,target,capacity_bps,two_way\nOslo,Rome,1e6,yes\nRome,Paris,1e6,yes\nOslo,Paris,1e6,yes\n"
+    return read(tmp_path, "three.csv", text)
+
+
+def rates(tmp_path, network, text, name="matrix.csv"):
+    (tmp_path / name).write_text(text)
+    return dict(read_demands(tmp_path / name, network).connections.select("name", "demand_bps").iter_rows())
+
+
+def test_a_matrix_has_senders_in_lines_and_receivers_in_columns(tmp_path):
+    network = triangle(tmp_path)
+    expected = {"Oslo>Paris": 2e6, "Rome>Oslo": 3e6, "Paris>Rome": 5e5}
+    text = "Mbit/s,Oslo,Paris,Rome\nOslo,0,2,\nRome,3,0,0\nParis,,,0.5\n"
+    assert rates(tmp_path, network, text) == expected
+    # Each cell with its unit, and another order of lines; a word in the corner says nothing.
+    text = "from/to,Oslo,Paris,Rome\nParis,,,500 kbit/s\nRome,3 Mbit/s,,\nOslo,0,2 Mbit/s,0\n"
+    assert rates(tmp_path, network, text) == expected
+
+
+@pytest.mark.parametrize(("sign", "name"), [(";", "m.csv"), ("\t", "m.tsv"), ("\t", "m.csv")])
+def test_semicolons_and_tabs_separate_cells_too(tmp_path, sign, name):
+    network = triangle(tmp_path)
+    listed = "source,target,demand\nOslo,Rome,2 Mbit/s\n".replace(",", sign)
+    assert rates(tmp_path, network, listed, name) == {"Oslo>Rome": 2e6}
+    matrix = "Mbit/s,Oslo,Rome\nOslo,,2\n".replace(",", sign)
+    assert rates(tmp_path, network, matrix, name) == {"Oslo>Rome": 2e6}
+    links = read(tmp_path, name, "source,target,capacity\na,b,2 Mbit/s\n".replace(",", sign))
+    assert links.links["capacity_bps"].to_list() == [2e6]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (",Oslo,Rome\nOslo,,2\n", "matrix.csv, line 2, to `Rome`: demand is `2`, without a unit; name the unit in the"),
+        (",Oslo,Rom\nOslo,,2\n", "matrix.csv, line 1: there is no node `Rom` (did you mean `Rome`?); name one of"),
+        ("Mbit/s,Oslo,Rome\nOsla,,2\n", "matrix.csv, line 2: there is no node `Osla` (did you mean `Oslo`?)"),
+        ("Mbit/s,Oslo,Rome\nOslo,,-2\n", "matrix.csv, line 2, to `Rome`: demand is `-2`; it must be finite and 0 or"),
+        ("Mbit/s,Oslo,Rome\nOslo,,fast\n", "matrix.csv, line 2, to `Rome`: demand: `fast` is not a rate"),
+        ("Mbit/s,Oslo,Rome\nOslo,1,2\n", "matrix.csv, line 2, to `Oslo`: source and target are both node `Oslo`"),
+        ("Mbit/s,Oslo,Rome\nOslo,,2\nOslo,,3\n", "matrix.csv, line 3: node `Oslo` has a line already; keep one"),
+        ("Mbit/s,Oslo,Rome\nOslo,2\n", "matrix.csv, line 2: it has 2 cells and the header 3"),
+        ("Mbit/s,Oslo,Rome\nOslo,0,\n", "matrix.csv: it holds no demands; give a rate in some cell"),
+        ("Mbit/s,Oslo,Rome,Rome\nOslo,,1,2\n", "matrix.csv, line 1: node `Rome` is there twice; keep one"),
+        ("sorce,target\nOslo,Rome\n", "matrix.csv, line 1: there is no column `sorce` (did you mean `source`?)"),
+    ],
+)
+def test_a_mistake_in_a_matrix_is_said_with_its_cell(tmp_path, text, message):
+    network = triangle(tmp_path)
+    with pytest.raises(ScenarioError) as caught:
+        rates(tmp_path, network, text)
+    assert str(caught.value).replace(f"{tmp_path}/", "").startswith(message)

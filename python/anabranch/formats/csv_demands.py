@@ -1,13 +1,15 @@
 """Demands in CSV: ``source,target`` and, where there are any, demand, weight, QoS factor, start, stop and name.
 
 The demand is ``demand_bps`` (a number) or ``demand`` (``40 Mbit/s``), no limit where empty; ``start`` and ``stop``
-likewise with ``_s`` for seconds or with a unit. Empty cells take the defaults of `anabranch.demands`.
+likewise with ``_s`` for seconds or with a unit. Empty cells take the defaults of `anabranch.demands`. A square matrix
+will do too: see `csv_matrix`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anabranch.formats.csv_matrix import is_matrix, read_matrix
 from anabranch.formats.csv_table import Row, read_table
 from anabranch.formats.demand_rows import DemandRow, build
 
@@ -24,6 +26,8 @@ LARGEST = 1e300
 
 def read_demands(source: Source, network: Network) -> Demands:
     """Read demands between the nodes of a network."""
+    if is_matrix(source, network):
+        return read_matrix(source, network)
     _, rows = read_table(source, needed=NEEDED, known=KNOWN)
     if not rows:
         raise source.whole.error("it holds no demands", "add a row for each")

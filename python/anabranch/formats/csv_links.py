@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from anabranch.formats.attributes import is_on_globe
 from anabranch.formats.csv_demands import read_demands
-from anabranch.formats.csv_table import Row, read_table
+from anabranch.formats.csv_table import Row, read_table, separator_of
 from anabranch.formats.format import Format
 from anabranch.formats.source import excerpt
 from anabranch.formats.twins import pair_stated
@@ -108,7 +108,8 @@ def _table(columns: list[str], rows: Iterable[tuple[object, ...]]) -> str:
 
 def looks_like(source: Source) -> bool:
     """Tell whether the first line of a file names both ends of links or demands."""
-    header = {cell.strip(' "\r').lower() for cell in source.beginning.partition("\n")[0].split(",")}
+    first = source.beginning.partition("\n")[0]
+    header = {cell.strip(' "\r').lower() for cell in first.split(separator_of(first))}
     return header >= {"source", "target"}
 
 
@@ -117,7 +118,7 @@ FORMAT = Format(
     description=".csv, source,target,...",
     looks_like=looks_like,
     read=read,
-    suffixes=(".csv",),
+    suffixes=(".csv", ".tsv"),
     takes=("nodes",),
     read_demands=read_demands,
     write=write,

@@ -1,4 +1,7 @@
-"""A table in CSV: a header that names known columns, and rows with their line numbers."""
+"""A table in CSV: a header that names known columns, and rows with their line numbers.
+
+Cells are separated by commas, semicolons or tabs: by what the first line has most of.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,15 @@ from anabranch.formats.attributes import (
     seconds,
     span_text,
 )
-from anabranch.formats.source import excerpt
+from anabranch.formats.source import BEGINNING, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from anabranch.formats.source import Place, Source
+
+SEPARATORS = (",", ";", "\t")
+"""The signs that may stand between cells."""
 
 YES_OR_NO = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False, "": False}
 
@@ -82,26 +88,41 @@ def read_table(source: Source, *, needed: Sequence[str], known: Sequence[str]) -
     needed, known : sequence of str
         Columns that must be there, and those that may be.
     """
-    reader = csv.reader(io.StringIO(source.text, newline=""), skipinitialspace=True, strict=True)
-    columns: list[str] = []
-    rows = []
+    lines = read_lines(source)
+    place, header = next(lines, (source.whole, []))
+    columns = _header(header, place, needed, known) if header else []
+    return columns, [Row(dict(zip(columns, cells, strict=True)), place) for place, cells in lines if any(cells)]
+
+
+def read_lines(source: Source) -> Iterator[tuple[Place, list[str]]]:
+    """Give the place and the cells of each line, without blanks around them; blank lines are passed over.
+
+    Raises
+    ------
+    ScenarioError
+        Quotes that do not end, or a line with another number of cells than the first.
+    """
+    text = io.StringIO(source.text, newline="")
+    reader = csv.reader(text, delimiter=separator_of(source.text), skipinitialspace=True, strict=True)
+    count = 0
     try:
         for cells in reader:
             if len(cells) < 2 and not "".join(cells).strip():
                 continue
             place = source.line(reader.line_num)
-            if not columns:
-                columns = _header([cell.strip() for cell in cells], place, needed, known)
-                continue
-            if len(cells) != len(columns):
-                reason = f"it has {len(cells)} cells and the header {len(columns)}"
+            count = count or len(cells)
+            if len(cells) != count:
+                reason = f"it has {len(cells)} cells and the header {count}"
                 raise place.error(reason, "give each row a cell for each column")
-            trimmed = [cell.strip() for cell in cells]
-            if any(trimmed):
-                rows.append(Row(dict(zip(columns, trimmed, strict=True)), place))
+            yield place, [cell.strip() for cell in cells]
     except csv.Error as error:
         raise source.line(reader.line_num).error(f"it is not CSV ({error})", "correct the quotes") from error
-    return columns, rows
+
+
+def separator_of(text: str) -> str:
+    """Give the sign between cells: that of which the first line that is not blank has most, a comma if none."""
+    first = next((line for line in text[:BEGINNING].splitlines() if line.strip()), "")
+    return max(SEPARATORS, key=first.count)
 
 
 def _header(cells: list[str], place: Place, needed: Sequence[str], known: Sequence[str]) -> list[str]:
