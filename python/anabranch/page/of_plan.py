@@ -13,6 +13,7 @@ from anabranch.page.content import Content
 from anabranch.page.of_network import network_header
 from anabranch.page.of_result import PERCENTILES, SHOWN, SPREAD
 from anabranch.page.palette import looks
+from anabranch.page.settings import settings_of
 from anabranch.runs.columns import COLUMNS
 from anabranch.runs.derived import with_derived
 from anabranch.runs.settling import BEARERS
@@ -42,6 +43,8 @@ def plan_header(plan: Plan, *, name: str = "") -> dict[str, Any]:
         "kind": "run",
         "name": name or plan.title or "run",
         "title": plan.title,
+        "description": plan.description,
+        "settings": settings_of(plan.resolved),
         "seed": core.seed,
         "duration_s": core.duration_s,
         "warm_up_s": core.warm_up_s,

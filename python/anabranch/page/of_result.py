@@ -11,7 +11,9 @@ from anabranch.errors import ScenarioError
 from anabranch.page.content import Content
 from anabranch.page.of_network import network_header
 from anabranch.page.palette import looks
+from anabranch.page.settings import settings_of
 from anabranch.runs.columns import kind_of
+from anabranch.runs.headline import headline
 
 if TYPE_CHECKING:
     from anabranch.runs.result import Result
@@ -55,6 +57,10 @@ def result_content(result: Result, *, name: str = "") -> Content:
             "kind": "run",
             "name": name or result.meta["title"] or "run",
             **{fact: result.meta[fact] for fact in FACTS},
+            # Folders of earlier versions have no description.
+            "description": result.meta.get("description") or "",
+            "settings": settings_of(result.scenario),
+            "headline": headline(result).values(),
             "times_s": _times(result.series),
             **network_header(result.network),
             "connections": _connections(result),
