@@ -20,9 +20,9 @@ def open_allocation(open_file, place, allocation):
 
 def why(page, connection):
     """Choose a connection, and give what is said of it."""
-    page.get_by_role("row", name=connection).get_by_role("button").click()
+    page.locator(".connections").get_by_role("row", name=connection).get_by_role("button").first.click()
     told = page.get_by_label("chosen connection")
-    expect(told.locator("h3")).to_have_text(f"{connection}: why no more?")
+    expect(told.locator("h3")).to_have_text(f"Why does {connection} get no more?")
     return told.inner_text()
 
 
@@ -41,8 +41,8 @@ def line():
 def test_max_min_names_the_full_link_and_who_is_there_at_what_level(open_file, tmp_path, line):
     # "long" and "narrow" have 2 each of the 4; "modest" has its 1, and "wide" the 7 that are left of the 10.
     page = open_allocation(open_file, tmp_path, ab.solve(line.network, line, fairness="max-min"))
-    verdict = page.get_by_text("max-min by progressive-filling; certified: every subflow has a bottleneck")
-    expect(verdict).to_be_visible()
+    verdict = "The rates are max\u2011min fair, found by progressive-filling. Certified: every subflow has a bottleneck"
+    expect(page.get_by_text(verdict)).to_be_visible()
     told = why(page, "long")
     assert "It gets 2 Mbit/s and has no demand limit; its level is 2 Mbit/s" in told
     assert "b-c is full, with 4 Mbit/s" in told
@@ -56,16 +56,31 @@ def test_max_min_names_the_full_link_and_who_is_there_at_what_level(open_file, t
     assert "is full" not in told
 
 
-def test_the_bottlenecks_are_listed_until_something_is_chosen(open_file, tmp_path, line):
+def test_the_bottlenecks_are_listed_with_the_tightest_first(open_file, tmp_path, line):
     page = open_allocation(open_file, tmp_path, ab.solve(line.network, line, fairness="max-min"))
     rows = page.get_by_label("bottlenecks").get_by_role("row").all_inner_texts()
     # The tightest first. "modest" is held by its demand, so that the first link holds one connection.
     assert [row.split("\t") for row in rows[1:]] == [
-        ["b-c", "2 Mbit/s", "2", "4 Mbit/s"],
-        ["a-b", "7 Mbit/s", "1", "10 Mbit/s"],
+        ["b-c", "2.00", "2", "4.00"],
+        ["a-b", "7.00", "1", "10.00"],
     ]
     page.get_by_label("bottlenecks").get_by_role("button", name="b-c").click()
     expect(page.get_by_label("chosen link")).to_contain_text("2 connections send over it, of 2 with a path there")
+
+
+def test_the_page_of_an_allocation_begins_with_why_the_worst_off_gets_no_more(open_file, tmp_path, line):
+    page = open_allocation(open_file, tmp_path, ab.solve(line.network, line, fairness="max-min"))
+    expect(page.locator("h1")).to_have_text("line: max\u2011min fair rates")
+    lead = page.get_by_label("the worst-off")
+    expect(lead.locator("h3")).to_have_text("Why does long get no more?")
+    expect(lead).to_contain_text("b-c is full, with 4 Mbit/s.")
+    # There is no time, and nothing to play.
+    expect(page.get_by_role("slider")).to_have_count(0)
+    expect(page.locator("footer")).not_to_contain_text("play")
+    expect(page.get_by_role("searchbox")).to_have_attribute("placeholder", "connection")
+    page.keyboard.press("Space")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).not_to_contain_text("play")
 
 
 def test_proportional_fairness_says_what_more_is_worth_and_what_paths_cost(open_file, tmp_path):
@@ -73,13 +88,15 @@ def test_proportional_fairness_says_what_more_is_worth_and_what_paths_cost(open_
     # worth 1 / (6 Mbit/s), that is 166.7 per Gbit/s, and each link charges that.
     scenario = ab.read_scenario(TWO_PATHS)
     page = open_allocation(open_file, tmp_path, ab.solve(scenario.network, scenario.demands, fairness="proportional"))
-    expect(page.get_by_text("proportional by interior-point; certified: the duality gap is")).to_be_visible()
+    expect(
+        page.get_by_text("The rates are proportional fair, found by interior-point. Certified: the duality gap is")
+    ).to_be_visible()
     told = why(page, "both")
     assert "One more unit of rate would be worth 167 per Gbit/s to it. That is what its cheapest paths cost" in told
     assert "4 Mbit/s over fast\n\nIt costs 100 % of what more is worth, the least of its paths. Charged by fast" in told
     # Rate and level: nobody has a demand.
     rows = page.get_by_label("connections", exact=True).get_by_role("row").all_inner_texts()
-    assert rows[1].split("\t")[1:3] == ["6 Mbit/s", "6 Mbit/s"]
+    assert rows[1].split("\t")[1:3] == ["6.00", "6.00"]
 
 
 def test_a_path_that_is_too_dear_stays_unused_and_says_so(open_file, tmp_path):
@@ -101,4 +118,4 @@ def test_what_is_not_certified_is_called_so(open_file, tmp_path):
     with pytest.warns(ab.errors.ConvergenceWarning):
         allocation = ab.solve(scenario.network, scenario.demands, method="c-slen", tolerance=1e-12, max_passes=2)
     page = open_allocation(open_file, tmp_path, allocation)
-    expect(page.get_by_text("not certified: the residual is")).to_be_visible()
+    expect(page.get_by_text("Not certified: the residual is")).to_be_visible()

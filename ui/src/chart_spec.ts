@@ -3,6 +3,7 @@
 import type { Inks } from "./colours";
 import type { Palette, Run } from "./data";
 import type { Drawn, State } from "./selection";
+import type { TermName } from "./terms";
 
 export interface Line {
   label: string;
@@ -12,19 +13,35 @@ export interface Line {
   values: Float32Array;
   width?: number;
   dashed?: boolean;
+  /** A pattern of dashes and gaps that tells it from others of its colour. */
+  pattern?: number[];
   /** It stays as it is until the next sample. */
   stepped?: boolean;
   /** The shape at its end. */
   marker?: string;
+  /** What stands at its end, where that is not its key or label. */
+  name?: string;
+}
+
+/** A filled area between two lines, by their numbers. */
+export interface Band {
+  upper: number;
+  lower: number;
+  colour: string;
 }
 
 export interface ChartSpec {
   /** Charts of the same kind have the same axis in all runs. */
   kind: string;
   title: string;
-  /** What the axis has. */
-  axis: string;
+  /** What is drawn of it, and what dashes mean. */
+  note: string;
+  /** The word in the title that has a meaning at hand. */
+  term?: TermName;
+  /** The name of what is drawn, whose ending is its unit. */
+  column: string;
   lines: Line[];
+  bands?: Band[];
   /** Least and greatest of the axis; of the axis where it leaves nothing out. */
   range: Range;
   whole: Range;
@@ -42,7 +59,7 @@ export interface ChartSpec {
 export type Range = [number, number];
 
 /** What charts depend on. */
-export type Shown = Pick<State, "chosen" | "link" | "filter" | "drawn">;
+export type Shown = Pick<State, "chosen" | "link" | "filter" | "drawn" | "compared" | "more">;
 
 /** What all charts of a run are made of. */
 export interface Making {
@@ -61,12 +78,12 @@ const NAMES: Record<string, string> = {
   granted_bps: "granted rate",
   delivered_bps: "delivered rate",
   carried_bps: "load",
-  window_bytes: "window",
+  window_bytes: "congestion window",
   rtt_s: "round trip",
   pace_bps: "pace",
   marked_share: "marked share",
-  backlog_bytes: "queue",
-  peak_packets: "longest queue",
+  backlog_bytes: "bytes waiting",
+  peak_packets: "most packets waiting",
   present: "connections present",
   residual: "residual",
   overload: "overload",
@@ -82,7 +99,7 @@ export function keysOf(lines: Line[]): Key[] {
   const keys = new Map<string, Key>();
   for (const line of lines) {
     if (line.dashed) continue;
-    const label = line.key ?? line.label;
+    const label = line.key ?? line.name ?? line.label;
     const key = keys.get(label) ?? { ...line, label, lines: [] };
     key.lines.push(line);
     keys.set(label, key);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
-import { type ChartSpec, cutText, fromZero, keysOf, type Making, swatchHeight } from "./chart_spec";
-import { chartsOf, withCommonAxes } from "./charts";
+import { type ChartSpec, cutText, fromZero, type Making } from "./chart_spec";
+import { chartsOf, subflowChart, withCommonAxes } from "./charts";
 import { inks, lightness, lookOf, mixed, SHADES, seen, shadesOf } from "./colours";
 import type { Header, Run, Table } from "./data";
 
@@ -67,10 +67,17 @@ const TABLES = {
 
 const DRAWN = { connection: "granted_bps", subflow: "granted_bps", link: "backlog_bytes", run: "present" };
 
-function charts(chosen: string | null, link: string | null, drawn = DRAWN, filter = ""): ChartSpec[] {
+function charts(chosen: string | null, link: string | null, drawn = DRAWN, filter = "", more = false): ChartSpec[] {
   const palette = { lines: ["#111111", "#222222"], utilisation: [], utilisation_dark: [] };
-  const shown = { chosen, link, filter, drawn };
+  const shown = { chosen, link, filter, drawn, compared: null, more };
   return chartsOf({ run: run(TABLES), shown, palette, own: inks(false) } as Making);
+}
+
+/** What charts are made of, with other tables. */
+function makingOf(tables: Record<string, number[][]>, compared: string[] | null = null): Making {
+  const palette = { lines: ["#111111", "#222222"], utilisation: [], utilisation_dark: [] };
+  const shown = { chosen: null, link: null, filter: "", drawn: DRAWN, compared, more: false };
+  return { run: run(tables), shown, palette, own: inks(false) };
 }
 
 test("the fair rate is dashed beside what is drawn of a connection, and the end has the protocol's marker", () => {
@@ -81,16 +88,26 @@ test("the fair rate is dashed beside what is drawn of a connection, and the end 
     ["b, fair", true, undefined],
     ["b", false, "star"],
   ]);
-  expect(rates?.axis).toBe("delivered rate");
+  expect(rates?.column).toBe("delivered_bps");
   expect([...(rates?.lines[3]?.values ?? [])]).toEqual([4, 4, 4, 3]);
 });
 
 test("the chart of rates says what the filter leaves", () => {
   const rates = (filter: string, chosen: string | null = null) => charts(chosen, null, DRAWN, filter)[0];
-  expect(rates("")?.title).toBe("rates; fair ones dashed");
-  expect(rates("d-slen")?.title).toBe("rates, 1 of 2 by the filter; fair ones dashed");
-  expect(rates("d-slen", "b")?.title).toBe("rates, 1 of 2 by the filter, and the chosen one; fair ones dashed");
+  expect(rates("")).toMatchObject({ title: "Rates", note: "dashed: fair rate" });
+  expect(rates("d-slen")?.note).toBe("1 of 2 by the filter; dashed: fair rate");
+  expect(rates("d-slen", "b")?.note).toBe("1 of 2 by the filter; and the chosen one; dashed: fair rate");
   expect(rates("zzz")).toMatchObject({ lines: [], empty: "no connection has `zzz` in its name or protocol" });
+});
+
+test("the line of a connection ends where it leaves", () => {
+  const left = {
+    ...TABLES,
+    "connection granted_bps": [[5, 5, 0, 0], TABLES["connection granted_bps"][1] as number[]],
+    "connection fair_bps": [[5, 5, NO, NO], TABLES["connection fair_bps"][1] as number[]],
+  };
+  const [rates] = chartsOf(makingOf(left));
+  expect([...(rates?.lines[1]?.values ?? [])]).toEqual([5, 5, NO, NO]);
 });
 
 test("a link whose capacity changes is drawn below its capacity, without being chosen", () => {
@@ -100,37 +117,71 @@ test("a link whose capacity changes is drawn below its capacity, without being c
 });
 
 test("a chosen link has its load, its queue and the connections that cross it", () => {
-  const [rates, load, queue, ...others] = charts(null, "y");
+  const [rates, queue, load, ...others] = charts(null, "y");
   expect(rates?.lines.map((line) => line.label)).toEqual(["b, fair", "b"]);
-  expect(load?.title).toBe("y: load; capacity dashed");
+  expect(load?.title).toBe("Load of y");
   expect(queue?.lines.map((line) => line.label)).toEqual(["y"]);
-  expect(others.map((chart) => chart.kind)).toEqual(["errors connection", "errors link"]);
+  expect(others).toEqual([]);
 });
 
-test("a chosen connection has its subflows", () => {
-  expect(charts("b", null).map((chart) => chart.kind)).toEqual([
-    "rates",
-    "subflows granted_bps",
-    "load",
-    "queues backlog_bytes",
-    "errors connection",
-    "errors link",
-  ]);
+test("a chosen connection has its subflows, and the queues on its paths", () => {
+  const subflows = subflowChart(makingOf(TABLES), 1);
+  expect(subflows).toMatchObject({ title: "Subflows of b", column: "granted_bps" });
+  expect(subflows.lines.map((line) => [line.label, ...line.values])).toEqual([["b/1", 4, 4, 3, 3]]);
+  expect(charts("b", null)[1]?.lines.map((line) => line.label)).toEqual(["y"]);
 });
 
-test("errors say whose they are, and each look has one key", () => {
-  const spread = charts(null, null).filter((chart) => chart.kind.startsWith("errors"));
-  expect(spread.map((chart) => chart.title)).toEqual([
-    "errors of connections that are granted a rate: median, 10th and 90th percentile, extremes",
-    "errors of bottlenecks: median, 10th and 90th percentile, extremes",
+test("queues leave out links at which nothing waits", () => {
+  expect(charts(null, null)[1]?.lines.map((line) => line.label)).toEqual(["y"]);
+});
+
+test("windows of rivals stand in one chart, and paths of one connection differ in their dashes", () => {
+  const windows = {
+    ...TABLES,
+    "subflow window_bytes": [
+      [1, 2, 3, 4],
+      [2, 2, 2, 2],
+      [5, 5, 5, 5],
+    ],
+  };
+  const making = makingOf(windows);
+  Object.assign(making.run.header.subflows, {
+    name: ["a/1", "a/2", "b/1"],
+    connection: [0, 0, 1],
+    path: [[0], [1], [0, 1]],
+  });
+  making.run.subflowsOf.splice(0, 2, [0, 1], [2]);
+  const chart = chartsOf(making).find(({ kind }) => kind === "window_bytes");
+  expect(chart?.lines.map((line) => [line.label, line.name, line.pattern])).toEqual([
+    ["a/1", "a, x", undefined],
+    ["a/2", "a, y", [9, 3]],
+    ["b/1", "b", undefined],
   ]);
-  const keys = keysOf(spread[1]?.lines ?? []);
-  expect(keys.map((key) => [key.label, key.lines.length])).toEqual([
-    ["least and greatest", 2],
-    ["10 % and 90 %", 2],
-    ["median", 1],
+  const some = chartsOf({ ...making, shown: { ...making.shown, compared: ["b"] } });
+  expect(some.find(({ kind }) => kind === "window_bytes")?.lines.map((line) => line.label)).toEqual(["b/1"]);
+  const none = chartsOf({ ...making, shown: { ...making.shown, compared: [] } });
+  expect(none.find(({ kind }) => kind === "window_bytes")).toMatchObject({
+    lines: [],
+    empty: "choose connections to compare",
+  });
+});
+
+test("errors of few connections are shown on request, and their bands lie around the median", () => {
+  const kinds = (more: boolean) => charts(null, null, DRAWN, "", more).map((chart) => chart.kind);
+  expect(kinds(false)).toEqual(["rates", "queues backlog_bytes", "load"]);
+  expect(kinds(true)).toEqual(["rates", "queues backlog_bytes", "load", "errors connection", "errors link"]);
+  const links = charts(null, null, DRAWN, "", true).at(-1);
+  expect(links?.lines.map((line) => line.label)).toEqual([
+    "least",
+    "10th percentile",
+    "median",
+    "90th percentile",
+    "greatest",
   ]);
-  expect(new Set(keys.map((key) => `${key.colour} ${swatchHeight(key)}`)).size).toBe(3);
+  expect(links?.bands?.map(({ upper, lower }) => [upper, lower])).toEqual([
+    [4, 0],
+    [3, 1],
+  ]);
 });
 
 test("rare peaks are cut from the axis, and known", () => {

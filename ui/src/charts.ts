@@ -12,12 +12,15 @@ import {
   type Range,
   variableName,
 } from "./chart_spec";
-import { lookOf, seen } from "./colours";
+import { type Shade, seen } from "./colours";
 import { capacities, loadOf, queues } from "./link_charts";
+import { looksOf } from "./looks";
+import { rivals, wayName } from "./rival_charts";
 import { greatest, MOST_LINES, matching, ratesOver, unmatched } from "./selection";
+import type { TermName } from "./terms";
 import { errorText, rateText, textOf } from "./units";
 
-/** The charts of a run: rates, subflows of the chosen connection, queues, errors, what is of the whole run. */
+/** The charts of a run, those that most readers want first: rates, then queues, windows, loads, and how far from fair. */
 export function chartsOf(making: Making): ChartSpec[] {
   const { run, shown } = making;
   if (run.header.kind === "allocation") return [];
@@ -25,11 +28,13 @@ export function chartsOf(making: Making): ChartSpec[] {
   const link = run.header.links.name.indexOf(shown.link ?? "");
   const isEmpty = !run.header.connections.name.length;
   const charts = isEmpty ? [] : [rates(making, chosen, link)];
-  if (chosen >= 0) charts.push(subflows(making, chosen));
+  charts.push(queues(making, chosen, link), ...rivals(making, chosen));
   if (link >= 0) charts.push(loadOf(making, link));
   else charts.push(...capacities(making));
-  charts.push(queues(making, chosen, link));
-  if (!isEmpty) charts.push(errors(making, "connection"));
+  // Of few connections the rates themselves say how far from fair they are.
+  const isMany = run.header.connections.name.length > MOST_LINES;
+  if (!isEmpty && (isMany || shown.more)) charts.push(errors(making, "connection"));
+  if (!shown.more) return charts;
   if (run.table("errors", "link")) charts.push(errors(making, "link"));
   return [...charts, ...ofRun(making)];
 }
@@ -50,55 +55,60 @@ const span = (ranges: Range[]): Range => [
 ];
 
 /** The rows that the chart of rates has: those farthest from fair, or those that send the most over the chosen link. */
-function shownRows({ run, shown }: Making, chosen: number, link: number): { rows: number[]; which: string } {
+function shownRows({ run, shown }: Making, chosen: number, link: number): { rows: number[]; which: string[] } {
   const count = run.header.connections.name.length;
   if (link >= 0) {
     const over = ratesOver(run, link, run.times.length - 1).map(({ connection }) => connection);
     const rows = greatest(run, "connection", "granted_bps", over);
-    return { rows, which: ` of connections over ${run.header.links.name[link]}${part(rows, over.length)}` };
+    return { rows, which: [...part(rows, over.length), `those over ${run.header.links.name[link]}`] };
   }
   const left = matching(run, shown.filter);
   const rows = greatest(run, "connection", "error", left);
   const byFilter = left.length < count ? " by the filter" : "";
   const order = run.table("connection", "error") ? "the farthest from fair" : "the first ones";
-  const some = rows.length < left.length ? `, ${rows.length} of ${left.length}${byFilter}: ${order}` : "";
   const isAdded = chosen >= 0 && !rows.includes(chosen);
-  const all = byFilter ? `${part(rows, count)}${byFilter}` : "";
-  const which = `${some || all}${isAdded ? ", and the chosen one" : ""}`;
-  return { rows: isAdded ? [...rows, chosen] : rows, which };
+  const some = rows.length < left.length ? [`${rows.length} of ${left.length}${byFilter}: ${order}`] : [];
+  const all = byFilter && !some.length ? [`${rows.length} of ${count}${byFilter}`] : [];
+  return {
+    rows: isAdded ? [...rows, chosen] : rows,
+    which: [...some, ...all, ...(isAdded ? ["and the chosen one"] : [])],
+  };
 }
 
-const part = (rows: number[], count: number): string => (rows.length < count ? `, ${rows.length} of ${count}` : "");
+const part = (rows: number[], count: number): string[] => (rows.length < count ? [`${rows.length} of ${count}`] : []);
 
-/** How wide the line of the chosen connection is. */
-const CHOSEN = 4;
 const RATES = ["granted_bps", "delivered_bps"];
 
+/** How wide the line of the chosen connection is. */
+const CHOSEN = 3.5;
+
 function rates(making: Making, chosen: number, link: number): ChartSpec {
-  const { run, shown, own } = making;
+  const { run, shown } = making;
   const { connections, protocols } = run.header;
   const { rows, which } = shownRows(making, chosen, link);
   const variables = run.variables("connection").filter((name) => RATES.includes(name));
   const variable = variables.includes(shown.drawn.connection) ? shown.drawn.connection : (variables[0] ?? "");
   const table = run.table("connection", variable);
   const fair = run.table("connection", "fair_bps");
+  const looks = looksOf(making, rows);
   const lines: Line[] = [];
-  // Of few connections each keeps its colour, whatever is chosen.
-  const ranked = connections.name.length > MOST_LINES ? rows : connections.name.map((_, row) => row);
-  const ranks = ranksOf(ranked, connections.protocol);
   for (const row of rows) {
     const label = connections.name[row] ?? "";
-    const { colour, width } = lookOf(run, row, own, ranks.get(row));
+    const { colour, width } = looks.get(row) as Shade;
     const marker = protocols[connections.protocol[row] ?? ""]?.marker ?? "circle";
     if (fair) {
       lines.push({ label: `${label}, fair`, colour, values: fair.row(row), width: 1, dashed: true, stepped: true });
     }
-    if (table) lines.push({ label, colour, values: table.row(row), width: row === chosen ? CHOSEN : width, marker });
+    if (!table) continue;
+    const values = fair ? whileThere(table.row(row), fair.row(row)) : table.row(row);
+    lines.push({ label, colour, values, width: row === chosen ? CHOSEN : width, marker });
   }
   return {
     kind: "rates",
-    title: `rates${which}${fair ? "; fair ones dashed" : ""}`,
-    axis: variableName(variable),
+    title: link >= 0 ? `Rates over ${run.header.links.name[link]}` : "Rates",
+    note: [...which, ...(fair ? ["dashed: fair rate"] : [])].join("; "),
+    term: variable === "delivered_bps" ? "throughput" : "grant",
+    column: variable || "granted_bps",
     lines,
     ...fromZero(lines),
     text: rateText,
@@ -108,32 +118,28 @@ function rates(making: Making, chosen: number, link: number): ChartSpec {
   };
 }
 
-/** The rank of each row among those of its protocol. */
-function ranksOf(rows: number[], protocol: string[]): Map<number, number> {
-  const counts = new Map<string, number>();
-  return new Map(
-    rows.map((row) => {
-      const own = protocol[row] ?? "";
-      const rank = counts.get(own) ?? 0;
-      counts.set(own, rank + 1);
-      return [row, rank];
-    }),
-  );
+/** Rates without the zeros of the time when a connection is not there, so that its line ends where it leaves. */
+function whileThere(rates: Float32Array, fair: Float32Array): Float32Array {
+  return rates.map((rate, i) => (rate === 0 && Number.isNaN(fair[i]) ? Number.NaN : rate));
 }
 
-function subflows({ run, shown, palette, own }: Making, chosen: number): ChartSpec {
+/** The subflows of a connection, in colours of their own. */
+export function subflowChart({ run, shown, palette, own }: Making, connection: number): ChartSpec {
   const options = run.variables("subflow");
   const variable = options.includes(shown.drawn.subflow) ? shown.drawn.subflow : (options[0] ?? "granted_bps");
   const table = run.table("subflow", variable);
-  const lines = (run.subflowsOf[chosen] ?? []).map((row, rank) => ({
+  const lines = (run.subflowsOf[connection] ?? []).map((row, rank) => ({
     label: run.header.subflows.name[row] ?? "",
+    name: wayName(run, row),
     colour: seen(palette.lines[rank % palette.lines.length] ?? "", own),
     values: table?.row(row) ?? NOTHING,
   }));
   return {
     kind: `subflows ${variable}`,
-    title: `subflows of ${run.header.connections.name[chosen]}`,
-    axis: variableName(variable),
+    title: `Subflows of ${run.header.connections.name[connection]}`,
+    note: "",
+    term: "subflow",
+    column: variable,
     lines: table ? lines : [],
     ...fromZero(lines),
     text: textOf(variable),
@@ -141,42 +147,42 @@ function subflows({ run, shown, palette, own }: Making, chosen: number): ChartSp
   };
 }
 
-/** How errors are spread: each line with the key that it shares, and its width. */
-const SPREAD = [
-  { label: "least", key: "least and greatest", width: 1 },
-  { label: "10 %", key: "10 % and 90 %", width: 1 },
-  { label: "median", key: "median", width: 3 },
-  { label: "90 %", key: "10 % and 90 %", width: 1 },
-  { label: "greatest", key: "least and greatest", width: 1 },
-];
+/** How errors are spread: the names of the lines. */
+const SPREAD = ["least", "10th percentile", "median", "90th percentile", "greatest"];
+const MEDIAN = 2;
 
 /** How errors are spread: of connections, or of the links that are bottlenecks under fair rates. */
 function errors({ run, palette, own }: Making, of: "connection" | "link"): ChartSpec {
   const table = run.table("errors", of);
-  const [inner, outer] = [palette.lines[0] ?? "", palette.lines[1] ?? ""].map((colour) => seen(colour, own));
+  const colour = seen(palette.lines[of === "connection" ? 0 : 1] ?? "", own);
   const lines = table
-    ? SPREAD.map((look, row) => ({
-        ...look,
-        colour: (row === 0 || row === 4 ? outer : inner) ?? "",
-        values: table.row(row),
-      }))
+    ? SPREAD.map((label, row) => ({ label, colour, values: table.row(row), width: row === MEDIAN ? 2 : 0 }))
     : [];
   const [least, most] = [lines[0]?.values ?? NOTHING, lines[4]?.values ?? NOTHING];
   const peaks: Range = [quantile(least, 0), quantile(most, 1)];
   const reach = HIGHER * Math.max(0.01, -quantile(least, PEAKS), quantile(most, 1 - PEAKS));
   const all = Math.max(reach, -HIGHER * peaks[0], HIGHER * peaks[1]);
-  const whose = of === "connection" ? "connections that are granted a rate" : "bottlenecks";
   return {
     kind: `errors ${of}`,
-    title: `errors of ${whose}: median, 10th and 90th percentile, extremes`,
-    axis: "error",
+    title: of === "connection" ? "Distance from fair" : "Distance of bottlenecks from full",
+    note: `median; dark: 10th to 90th percentile; light: all${of === "connection" ? " that are granted a rate" : ""}`,
+    term: "error",
+    column: "error",
     lines,
+    bands: lines.length
+      ? [
+          { upper: 4, lower: 0, colour: `${colour}22` },
+          { upper: 3, lower: 1, colour: `${colour}55` },
+        ]
+      : [],
     range: [-reach, reach],
     whole: [-all, all],
     peaks,
     text: errorText,
   };
 }
+
+const TERM_OF: Record<string, TermName> = { present: "present", residual: "residual", overload: "overload" };
 
 /** What was recorded of the whole run: how many connections are there, how far all is from fair. */
 function ofRun({ run, shown, palette, own }: Making): ChartSpec[] {
@@ -188,8 +194,10 @@ function ofRun({ run, shown, palette, own }: Making): ChartSpec[] {
   return [
     {
       kind: `run ${variable}`,
-      title: "the whole run",
-      axis: variableName(variable),
+      title: "The whole run",
+      note: "",
+      ...(variable in TERM_OF ? { term: TERM_OF[variable] as TermName } : {}),
+      column: variable,
       lines,
       ...fromZero(lines),
       text: textOf(variable),

@@ -1,6 +1,7 @@
 /** Colours of the page: of protocols and connections by the palette, of paper and ink by light or dark. */
 
 import type { Palette, Run } from "./data";
+import { fromOklch, toOklch } from "./oklch";
 
 export interface Inks {
   ink: string;
@@ -9,6 +10,9 @@ export interface Inks {
   paper: string;
   /** What surrounds the chosen link. */
   halo: string;
+  /** The inside of an empty pipe, and its edge. */
+  hollow: string;
+  edge: string;
   dark: boolean;
 }
 
@@ -18,9 +22,20 @@ const LIGHT: Inks = {
   line: "#e4e8ec",
   paper: "#ffffff",
   halo: "#f0c94a",
+  hollow: "#eef1f4",
+  edge: "#b4bdc7",
   dark: false,
 };
-const DARK: Inks = { ink: "#e8ecf0", soft: "#a9b3be", line: "#313b47", paper: "#151b23", halo: "#8a6d12", dark: true };
+const DARK: Inks = {
+  ink: "#e8ecf0",
+  soft: "#a9b3be",
+  line: "#313b47",
+  paper: "#151b23",
+  halo: "#8a6d12",
+  hollow: "#222b36",
+  edge: "#566272",
+  dark: true,
+};
 
 export const inks = (dark: boolean): Inks => (dark ? DARK : LIGHT);
 
@@ -49,14 +64,20 @@ export interface Shade {
   width: number;
 }
 
-const WIDTHS = [1.25, 2.5];
+const WIDTHS = [1.4, 2.2];
 
 /** How a connection's lines look: as its protocol, or by its rank among those of the protocol in a shade of that. */
 export function lookOf(run: Run, connection: number, own: Inks, rank = connection): Shade {
   return shadesOf(protocolColour(run, connection, own), own)[rank % SHADES] as Shade;
 }
 
-/** The shades of a colour: itself first, then those that can best be told from the ones before. */
+/** How far the hues of shades are from a protocol's own, in degrees: those next to each other in rank differ most. */
+const HUES = [0, 42, -42, 24, -24, 52, -52, 12];
+/** A colour of less chroma is a grey, and has shades of grey. */
+const GREY = 0.04;
+const LEAST_CHROMA = 0.1;
+
+/** The shades of a colour: itself first, then those that can best be told from the ones before, also without colours. */
 export function shadesOf(colour: string, own: Inks): Shade[] {
   const ends = [mixed(colour, own.ink, TO_INK), mixed(colour, own.paper, TO_PAPER)].map(lightness);
   const [inkEnd, paperEnd] = ends as [number, number];
@@ -68,10 +89,21 @@ export function shadesOf(colour: string, own: Inks): Shade[] {
       ? mixed(colour, own.ink, (TO_INK * (before - level)) / before)
       : mixed(colour, own.paper, (TO_PAPER * (level - before)) / Math.max(after, 1)),
   );
-  return apart(before).map((level) => ({
-    colour: levels[level] as string,
+  return apart(before).map((level, rank) => ({
+    colour: rank === 0 ? colour : turned(colour, levels[level] as string, HUES[rank] as number),
     width: WIDTHS[Math.abs(level - before) % 2] as number,
   }));
+}
+
+/** A colour of another hue that is as light as a shade. */
+function turned(colour: string, shade: string, degrees: number): string {
+  const { chroma, hue } = toOklch(colour);
+  if (chroma < GREY) return shade;
+  const wanted = lightness(shade);
+  const found = { lightness: wanted, chroma: Math.max(chroma, LEAST_CHROMA), hue: hue + degrees };
+  // How light a colour looks here is measured by its luminance; a few steps find it.
+  for (let step = 0; step < 4; step++) found.lightness += wanted - lightness(fromOklch(found));
+  return fromOklch(found);
 }
 
 /** All levels from ink to paper, from one on: each as far as can be from those before it, and from paper. */

@@ -34,6 +34,9 @@ export interface Connections {
   /** Weight times QoS factor, of an allocation. */
   claim?: number[];
   level_bps?: (number | null)[];
+  /** Of a run: when it started, and when it stopped; null where it stays. */
+  start_s?: (number | null)[];
+  stopped_s?: (number | null)[];
   held_by?: string[];
   /** The name of the link that holds the largest subflow back. */
   bottleneck?: (string | null)[];
@@ -62,10 +65,42 @@ export interface Place {
   start: number;
 }
 
+/** How soon rates settle after joins or leaves; see `anabranch.runs.headline`. */
+export interface Settling {
+  changes: number;
+  settled: number;
+  median_s: number | null;
+  worst_s: number | null;
+}
+
+/** The numbers that say how a run went; null where one has no meaning. */
+export interface Headline {
+  jain: number | null;
+  fair_jain: number | null;
+  fair_distance: number | null;
+  worst_share: number | null;
+  worst_off: string | null;
+  joins: Settling | null;
+  leaves: Settling | null;
+  queue_packets: number | null;
+  queue_s: number | null;
+  queue_link: string | null;
+  utilisation: number | null;
+  busiest_link: string | null;
+  bottleneck_utilisation: number | null;
+  dropped_packets: number | null;
+  lost_share: number | null;
+}
+
 export interface Header {
   kind: "run" | "allocation";
   name: string;
   title: string;
+  /** What the scenario shows, in its author's words; pages of earlier versions have none. */
+  description?: string;
+  /** The values of the scenario by their place. */
+  settings?: Record<string, string>;
+  headline?: Headline;
   seed?: number;
   finished?: boolean;
   reached_s?: number;

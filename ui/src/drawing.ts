@@ -51,7 +51,11 @@ export function draw(context: CanvasRenderingContext2D, drawing: Drawing): void 
   const all = visible(drawing);
   if (link !== null) drawHalo(context, drawing, link);
   if (lit === null) {
-    drawLinks(context, drawing, all, (_, share) => share >= SATURATED);
+    const { used, idle } = parted(run, all);
+    context.globalAlpha = FAINT;
+    drawLinks(context, drawing, idle, () => false);
+    context.globalAlpha = 1;
+    drawLinks(context, drawing, used, (_, share) => share >= SATURATED);
   } else {
     const onPath = new Set(lit.flatMap((connection) => [...linksOf(run, connection)]));
     const held = new Set(
@@ -70,6 +74,18 @@ export function draw(context: CanvasRenderingContext2D, drawing: Drawing): void 
   }
   drawQueues(context, drawing);
   drawNodes(context, drawing);
+}
+
+/** How much is seen of links over which no connection has a path, in a network without names. */
+const FAINT = 0.3;
+
+/** In a network that is too large for names: links that connections use, apart from those that nobody does. */
+function parted(run: Run, links: number[]): { used: number[]; idle: number[] } {
+  const { nodes, links: own } = run.header;
+  if (nodes.name.length <= MOST_NAMES) return { used: links, idle: [] };
+  const isUsed = (link: number) => (run.subflowsOver[link]?.length ?? 0) > 0;
+  const isCableUsed = (link: number) => isUsed(link) || isUsed(own.twin[link] ?? link);
+  return { used: links.filter(isCableUsed), idle: links.filter((link) => !isCableUsed(link)) };
 }
 
 /** Links of which something lies on the canvas. */
@@ -199,13 +215,33 @@ function drawNodes(context: CanvasRenderingContext2D, { run, view, own, room }: 
   context.strokeStyle = own.ink;
   context.lineWidth = 1.2;
   context.fillStyle = radius < LEAST_DISC ? own.ink : own.paper;
-  for (const { x, y } of places) {
+  const isUsed = usedNodes(run);
+  for (const [node, { x, y }] of places.entries()) {
+    context.globalAlpha = isUsed?.[node] === false ? FAINT : 1;
     disc(context, x, y, radius);
     if (radius >= LEAST_DISC) context.stroke();
   }
+  context.globalAlpha = 1;
   const { width, height } = view;
   const seen = places.flatMap(({ x, y }, node) => (x > -EDGE && x < width + EDGE && y > 0 && y < height ? [node] : []));
   if (seen.length <= MOST_NAMES) drawNames(context, seen, nodes.name, places, radius, own);
+}
+
+const knownNodes = new WeakMap<Run, boolean[]>();
+
+/** Which nodes of a network without names are on the path of a connection. */
+function usedNodes(run: Run): boolean[] | undefined {
+  const { nodes, links } = run.header;
+  if (nodes.name.length <= MOST_NAMES) return undefined;
+  let used = knownNodes.get(run);
+  if (used) return used;
+  used = nodes.name.map(() => false);
+  for (const link of new Set(run.header.subflows.path.flat())) {
+    used[links.source[link] as number] = true;
+    used[links.target[link] as number] = true;
+  }
+  knownNodes.set(run, used);
+  return used;
 }
 
 const NAME_HEIGHT = 12;

@@ -124,6 +124,15 @@ export function halves(nodes: Nodes, links: Links, beside: number[], view: View)
   });
 }
 
+/** How far a point is from a line of several pieces. */
+export function distanceTo(point: Point, line: Point[]): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let i = 1; i < line.length; i++) {
+    least = Math.min(least, distance(point, [line[i - 1] as Point, line[i] as Point]));
+  }
+  return least;
+}
+
 /** How far a point is from a piece of line. */
 export function distance(point: Point, [a, b]: [Point, Point]): number {
   const [dx, dy] = [b.x - a.x, b.y - a.y];

@@ -32,17 +32,23 @@ test("what is kept comes back", () => {
   expect(keptState(new Map(values))).toEqual({ time_s: 1.5, link: "a-b", filter: "x", span: [1, 2.25] });
 });
 
-test("a link goes before a connection, and what is wrong is left out", () => {
+test("what is wrong is left out", () => {
   const values = new Map([
     ["link", "a-b"],
     ["connection", "c"],
     ["time", "soon"],
     ["span", "9-3"],
   ]);
-  expect(keptState(values)).toEqual({ link: "a-b" });
+  expect(keptState(values)).toEqual({ link: "a-b", chosen: "c" });
 });
 
-test("the end of the run needs no value", () => {
-  const state = { time_s: 4, chosen: null, link: null, filter: "", span: null } as State;
-  expect(Object.values(hashOf(state, 4))).toEqual([null, null, null, null, null]);
+test("compared connections are kept, also with commas in their names", () => {
+  const state = { time_s: 4, filter: "", span: null, compared: ["a,b", "c"] } as unknown as State;
+  expect(keptState(new Map([["compare", hashOf(state, 4).compare as string]]))).toEqual({ compared: ["a,b", "c"] });
+  expect(keptState(new Map([["compare", ""]]))).toEqual({ compared: [] });
+});
+
+test("the time at which the page opens needs no value", () => {
+  const state = { time_s: 4, chosen: null, link: null, filter: "", span: null, compared: null } as unknown as State;
+  expect(Object.values(hashOf(state, 4))).toEqual([null, null, null, null, null, null]);
 });

@@ -1,6 +1,6 @@
 /** Charts of links: what they carry of their capacity, how much waits, where capacities change. */
 
-import { type ChartSpec, fromZero, type Line, type Making, NOTHING, variableName } from "./chart_spec";
+import { type ChartSpec, fromZero, type Line, type Making, NOTHING } from "./chart_spec";
 import { seen } from "./colours";
 import type { Run } from "./data";
 import { greatest, linksOf } from "./selection";
@@ -14,8 +14,10 @@ export function loadOf(making: Making, link: number): ChartSpec {
   const lines = loadLines(making, [link]);
   return {
     kind: "load",
-    title: `${name}: load; capacity dashed`,
-    axis: "load",
+    title: `Load of ${name}`,
+    note: "dashed: capacity",
+    term: "utilisation",
+    column: "carried_bps",
     lines,
     ...fromZero(lines),
     text: rateText,
@@ -28,9 +30,20 @@ export function capacities(making: Making): ChartSpec[] {
   if (!changing.length) return [];
   const rows = changing.slice(0, 4);
   const lines = loadLines(making, rows);
-  const which = rows.length < changing.length ? `, ${rows.length} of ${changing.length}` : "";
-  const title = `links whose capacity changes${which}: load; capacity dashed`;
-  return [{ kind: "load", title, axis: "load", lines, ...fromZero(lines), text: rateText, of: "links" }];
+  const which = rows.length < changing.length ? `${rows.length} of ${changing.length}; ` : "";
+  return [
+    {
+      kind: "load",
+      title: "Links whose capacity changes",
+      note: `${which}load, dashed: capacity`,
+      term: "capacity",
+      column: "carried_bps",
+      lines,
+      ...fromZero(lines),
+      text: rateText,
+      of: "links",
+    },
+  ];
 }
 
 /** The links whose capacity is not the same at all samples. */
@@ -74,20 +87,26 @@ export function queues({ run, shown, palette, own }: Making, chosen: number, lin
   const table = run.table("link", variable);
   const all = run.header.links.name.map((_, i) => i);
   const links = link >= 0 ? [link] : chosen >= 0 ? [...linksOf(run, chosen)] : all;
-  const rows = table ? greatest(run, "link", variable, links) : [];
+  // A link at which nothing ever waits says nothing beside others.
+  const waiting = links.length > 1 && table ? links.filter((row) => table.row(row).some((value) => value > 0)) : links;
+  const rows = table ? greatest(run, "link", variable, waiting) : [];
   const lines = rows.map((row, rank) => ({
     label: run.header.links.name[row] ?? "",
     colour: seen(palette.lines[rank % palette.lines.length] ?? "", own),
     values: table?.row(row) ?? NOTHING,
   }));
-  const where = link >= 0 ? run.header.links.name[link] : chosen >= 0 ? "on its paths" : "the longest ones";
+  const some = rows.length < waiting.length ? "the longest ones" : "";
+  const where = link >= 0 ? `at ${run.header.links.name[link]}` : chosen >= 0 ? "on the paths of the chosen one" : some;
   return {
     kind: `queues ${variable}`,
-    title: `queues, ${where}`,
-    axis: variableName(variable),
+    title: "Queues",
+    note: where,
+    term: "backlog",
+    column: variable,
     lines,
     ...fromZero(lines),
     text: textOf(variable),
+    ...(table ? { empty: "no packet waited" } : {}),
     of: "links",
     choice: { of: "link", label: "of links", options, value: variable },
   };

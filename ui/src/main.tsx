@@ -5,7 +5,12 @@ import { render } from "preact";
 import { embeddedRuns } from "./data";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
+import "./story.css";
+import "./run.css";
+import "./chart.css";
+import "./table.css";
 import { Served } from "./serve/Served";
+import { pageTitle } from "./titles";
 import { App } from "./views/App";
 
 const SOON_MS = 50;
@@ -16,12 +21,12 @@ async function begin(place: Element): Promise<void> {
     const { palette, runs, whole } = await embeddedRuns(document);
     if (!runs.length) {
       if (location.protocol === "file:")
-        throw new Error("there is no run in this file; write one with `anabranch report`");
+        throw new Error("there is no run in this file; make one with `anabranch report`");
       forgetToken();
       render(<Served palette={palette} />, place);
       return;
     }
-    document.title = runs.map((run) => run.header.name).join(" · ");
+    document.title = pageTitle(runs.map((run) => run.header));
     render(<App runs={runs} palette={palette} />, place);
     // Once the browser has drawn that.
     setTimeout(async () => render(<App runs={await whole()} palette={palette} />, place), SOON_MS);

@@ -1,19 +1,20 @@
-/** One chart as uPlot draws it: axes with units, lines, markers at their ends, a mark above what is cut. */
+/** One chart as uPlot draws it: two rulers, lines, bands, a mark above what is cut. */
 
 import uPlot from "uplot";
 
-import type { Line, Range } from "./chart_spec";
+import type { Band, Line, Range } from "./chart_spec";
 import type { Inks } from "./colours";
+import type { End } from "./labels";
 import { drawMarker, MARKER_SIZE } from "./markers";
+import type { Unit } from "./scaled";
 import { spanText } from "./units";
 
 export interface Plotted {
   times: number[];
   lines: Line[];
+  bands: Band[];
   range: Range;
-  /** The name of the axis. */
-  axis: string;
-  text: (value: number | null | undefined) => string;
+  unit: Unit;
   own: Inks;
 }
 
@@ -24,12 +25,18 @@ export interface Told {
   onLine: (label: string | null) => void;
 }
 
-export const HEIGHT = 170;
+/** The room of a chart, in pixels: how high, and how much at the right for the names of lines. */
+export interface Room {
+  height: number;
+  right: number;
+}
+
 const LEAST_WIDTH = 120;
 /** Room at the right for half of the last label of the time: "1000000 s". */
-const RIGHT = 28;
+export const LEAST_RIGHT = 24;
 /** A drag over fewer pixels is a click. */
 const LEAST_DRAG = 6;
+const FONT = "11.5px system-ui, sans-serif";
 
 export const widthOf = (element: HTMLElement): number => Math.max(element.clientWidth, LEAST_WIDTH);
 
@@ -41,14 +48,16 @@ export const widthOf = (element: HTMLElement): number => Math.max(element.client
 export function optionsOf(
   plotted: () => Plotted,
   element: HTMLElement,
+  room: Room,
   span: () => Range,
   told: () => Told,
+  onDraw: (u: uPlot) => void,
 ): uPlot.Options {
-  const { lines, axis, own } = plotted();
+  const { lines, bands, own } = plotted();
   return {
     width: widthOf(element),
-    height: HEIGHT,
-    padding: [8, RIGHT, null, null],
+    height: room.height,
+    padding: [8, room.right, 0, 0],
     legend: { show: false },
     scales: { x: { time: false, range: span }, y: { range: () => plotted().range } },
     cursor: {
@@ -63,23 +72,25 @@ export function optionsOf(
       },
       points: { size: 5 },
     },
-    focus: { alpha: 0.35 },
+    focus: { alpha: 0.25 },
     axes: [
-      { ...ruled(own), values: (_, ticks) => ticks.map(spanText), size: 26, label: "time", labelSize: 14 },
+      { ...ruled(own), grid: { show: false }, values: (_, ticks) => ticks.map(spanText), size: 24, space: 60 },
       {
         ...ruled(own),
-        values: (_, ticks) => ticks.map((tick) => plotted().text(tick)),
-        size: 76,
-        label: axis,
-        labelSize: 16,
+        ticks: { show: false },
+        values: (_, ticks) => ticks.map((tick) => plotted().unit.tick(tick)),
+        size: (_, texts) => 8 + 6.6 * Math.max(2, ...(texts ?? []).map((text) => text.length)),
+        space: 28,
       },
     ],
     series: [{}, ...lines.map(seriesOf)],
+    bands: bands.map(({ upper, lower, colour }) => ({ series: [upper + 1, lower + 1], fill: colour })),
     hooks: {
       draw: [
         (u) => {
           drawEnds(u, plotted().lines);
           drawPeaks(u, plotted().lines, plotted().range, own);
+          onDraw(u);
         },
       ],
       ready: [
@@ -103,18 +114,18 @@ export function optionsOf(
 
 function ruled(own: Inks): uPlot.Axis {
   const rule = { stroke: own.line, width: 1 };
-  const font = "11px system-ui, sans-serif";
-  return { stroke: own.soft, font, labelFont: font, labelGap: 0, grid: rule, ticks: { ...rule, size: 4 }, gap: 4 };
+  return { stroke: own.soft, font: FONT, grid: rule, ticks: { ...rule, size: 4 }, gap: 5 };
 }
 
 function seriesOf(line: Line): uPlot.Series {
+  const dash = line.dashed ? [4, 4] : line.pattern;
   return {
     label: line.label,
     stroke: line.colour,
-    width: line.width ?? 1.5,
+    width: line.width ?? 1.75,
     // A single sample makes no line.
     points: { show: (u) => u.data[0].length === 1 },
-    ...(line.dashed ? { dash: [5, 4] } : {}),
+    ...(dash ? { dash } : {}),
     ...(line.stepped && uPlot.paths.stepped ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}),
   };
 }
@@ -125,18 +136,42 @@ export const dataOf = ({ times, lines }: Plotted): uPlot.AlignedData => [
   ...lines.map((line) => Array.from(line.values, (value) => (Number.isNaN(value) ? null : value))),
 ];
 
-/** Markers at the last samples that are seen. */
-function drawEnds(u: uPlot, lines: Line[]): void {
+/** Where a line ends within the span that is shown, in pixels of the plot; nothing if it is not there. */
+export function endOf(u: uPlot, number: number, line: Line): { x: number; y: number } | null {
   const last = u.series[0]?.idxs?.[1] ?? -1;
   const first = u.series[0]?.idxs?.[0] ?? 0;
+  let sample = last;
+  while (sample >= first && Number.isNaN(line.values[sample] ?? Number.NaN)) sample--;
+  const value = line.values[sample];
+  if (sample < first || value === undefined || u.data[number + 1]?.[sample] == null) return null;
+  const top = u.scales.y?.max ?? value;
+  return { x: u.valToPos(u.data[0][sample] as number, "x"), y: u.valToPos(Math.min(value, top), "y") };
+}
+
+/** The places where names of lines stand: right of the ends of their lines, in pixels of the whole chart. */
+export function endsOf(u: uPlot, lines: Line[], widths: number[]): (End | null)[] {
+  const [left, top] = [u.over.offsetLeft, u.over.offsetTop];
+  const whole = u.root.clientWidth;
+  return lines.map((line, number) => {
+    const width = widths[number] as number;
+    if (line.dashed || line.width === 0 || !width) return null;
+    const end = endOf(u, number, line);
+    return end && { x: Math.max(0, Math.min(left + end.x + GAP, whole - width)), y: top + end.y, width };
+  });
+}
+
+/** Between the end of a line and its name there is this much room, for its marker. */
+const GAP = 8;
+
+/** Markers at the last samples that are seen. */
+function drawEnds(u: uPlot, lines: Line[]): void {
+  const ratio = uPlot.pxRatio;
   for (const [number, line] of lines.entries()) {
     if (!line.marker) continue;
-    let sample = last;
-    while (sample >= first && u.data[number + 1]?.[sample] == null) sample--;
-    const value = u.data[number + 1]?.[sample];
-    if (sample < first || value == null || value > (u.scales.y?.max ?? 0)) continue;
-    const [x, y] = [u.valToPos(u.data[0][sample] as number, "x", true), u.valToPos(value, "y", true)];
-    drawMarker(u.ctx, { shape: line.marker, colour: line.colour, x, y, size: 0.9 * MARKER_SIZE * uPlot.pxRatio });
+    const end = endOf(u, number, line);
+    if (!end) continue;
+    const [x, y] = [u.bbox.left + ratio * end.x, u.bbox.top + ratio * end.y];
+    drawMarker(u.ctx, { shape: line.marker, colour: line.colour, x, y, size: 0.8 * MARKER_SIZE * ratio });
   }
 }
 

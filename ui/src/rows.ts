@@ -1,71 +1,104 @@
 /** What the table of connections has in its columns, as numbers and as text. */
 
 import type { Run } from "./data";
+import { type Unit, unitOf } from "./scaled";
 import { byDistance, errorAt, hasDemands, matching } from "./selection";
-import { errorText, NONE, rateText, sampled, shareText } from "./units";
+import type { TermName } from "./terms";
+import { NONE, sampled } from "./units";
 
 export interface Column {
   heading: string;
+  term?: TermName;
   /** The name of the column in a file, with its unit. */
   name: string;
+  /** The unit of all its numbers; nothing for text. */
+  unit?: Unit;
+  /** Left out where there is little room; the row that is opened has it. */
+  minor?: boolean;
   value: (connection: number, sample: number) => number | string | null | undefined;
   text: (connection: number, sample: number) => string;
 }
 
-/** The columns of a run after name and protocol, or of an allocation after the name. */
+/** The columns of a run, or of an allocation, after the name. */
 export function columnsOf(run: Run): Column[] {
-  const { connections } = run.header;
-  const rate = (heading: string, name: string): Column => {
-    const table = run.table("connection", name);
-    const at = (c: number, sample: number) => table?.at(c, sample);
+  return run.header.kind === "run" ? columnsOfRun(run) : columnsOfAllocation(run);
+}
+
+function columnsOfRun(run: Run): Column[] {
+  const rates = ["granted_bps", "fair_bps", "delivered_bps"].map((name) => run.table("connection", name));
+  // Rates that are compared with each other have one unit.
+  const unit = unitOf("granted_bps", Math.max(...rates.map((table) => greatestOf(table?.values))));
+  const rate = (heading: string, term: TermName, i: number, minor: boolean): Column => {
+    const at = (c: number, sample: number) => rates[i]?.at(c, sample);
+    const name = ["granted_bps", "fair_bps", "delivered_bps"][i] as string;
     return {
       heading,
+      term,
       name,
-      value: (c, sample) => sampled(at(c, sample)),
-      text: (c, sample) => rateText(at(c, sample)),
+      unit,
+      minor,
+      value: (c, s) => sampled(at(c, s)),
+      text: (c, s) => unit.text(at(c, s)),
     };
   };
-  if (run.header.kind === "run") {
-    return [
-      rate("granted", "granted_bps"),
-      rate("fair", "fair_bps"),
-      {
-        heading: "error",
-        name: "error",
-        value: (c, sample) => sampled(errorAt(run, c, sample)),
-        text: (c, sample) => errorText(errorAt(run, c, sample)),
-      },
-      rate("delivered", "delivered_bps"),
-    ];
-  }
-  const own = (c: number) => connections.granted_bps?.[c];
-  const granted: Column = { heading: "rate", name: "granted_bps", value: own, text: (c) => rateText(own(c)) };
-  const demand = (c: number) => connections.demand_bps?.[c];
-  const met = (c: number) => {
-    const wanted = demand(c);
-    return wanted ? Number(own(c)) / wanted : null;
-  };
-  const holder = (c: number) => connections.bottleneck?.[c] ?? connections.held_by?.[c];
-  const asked: Column[] = [
-    {
-      heading: "demand",
-      name: "demand_bps",
-      value: demand,
-      text: (c) => rateText(demand(c) ?? Number.POSITIVE_INFINITY),
-    },
-    { heading: "met", name: "met", value: met, text: (c) => shareText(met(c)) },
-  ];
+  const error = unitOf("error", 1);
   return [
-    granted,
-    ...(hasDemands(run) ? asked : []),
+    ...protocolColumn(run),
+    rate("granted", "grant", 0, false),
+    rate("fair", "fair", 1, false),
     {
-      heading: "level",
-      name: "level_bps",
-      value: (c) => connections.level_bps?.[c],
-      text: (c) => rateText(connections.level_bps?.[c]),
+      heading: "from fair",
+      term: "error",
+      name: "error",
+      unit: error,
+      value: (c, sample) => sampled(errorAt(run, c, sample)),
+      text: (c, sample) => error.text(errorAt(run, c, sample)),
     },
-    { heading: "held by", name: "held_by", value: holder, text: (c) => holder(c) ?? NONE },
+    rate("delivered", "goodput", 2, true),
   ];
+}
+
+/** The protocols, where there are several. */
+function protocolColumn(run: Run): Column[] {
+  const { protocol } = run.header.connections;
+  if (new Set(protocol).size < 2) return [];
+  const own = (c: number) => protocol[c] ?? "";
+  return [{ heading: "protocol", name: "protocol", minor: true, value: own, text: own }];
+}
+
+function columnsOfAllocation(run: Run): Column[] {
+  const { connections } = run.header;
+  const column = (heading: string, term: TermName, name: string, values: (number | null)[] | undefined): Column => {
+    const unit = unitOf(name, Math.max(...(values ?? []).map((value) => value ?? 0), 0));
+    return { heading, term, name, unit, value: (c) => values?.[c], text: (c) => unit.text(values?.[c]) };
+  };
+  const { granted_bps: rates, demand_bps: demands } = connections;
+  const met = demands?.map((wanted, c) => (wanted ? Number(rates?.[c]) / wanted : null));
+  const demand = column("demand", "demand", "demand_bps", demands);
+  const asked: Column[] = [
+    { ...demand, text: (c) => demand.unit?.text(demands?.[c] ?? Number.POSITIVE_INFINITY) ?? "" },
+    column("met", "met", "met", met),
+  ];
+  const holder = (c: number) => connections.bottleneck?.[c] ?? connections.held_by?.[c];
+  return [
+    column("rate", "connection", "granted_bps", rates),
+    ...(hasDemands(run) ? asked : []),
+    { ...column("level", "level", "level_bps", connections.level_bps), minor: hasDemands(run) },
+    {
+      heading: "held by",
+      term: "bottleneck",
+      name: "held_by",
+      minor: true,
+      value: holder,
+      text: (c) => (holder(c) === "demand" ? "its demand" : (holder(c) ?? NONE)),
+    },
+  ];
+}
+
+function greatestOf(values: Float32Array | undefined): number {
+  let most = 0;
+  for (const value of values ?? []) if (value > most) most = value;
+  return most;
 }
 
 /** The rows as the table has them: those of the filter, the farthest from fair first. */
@@ -78,7 +111,7 @@ export function tableRows(
   filter: string,
   sample: number,
 ): { names: string[]; rows: (string | number | null | undefined)[][] } {
-  const columns = columnsOf(run);
+  const columns = columnsOf(run).filter((column) => column.name !== "protocol");
   const { connections } = run.header;
   const isRun = run.header.kind === "run";
   return {

@@ -20,6 +20,10 @@ export interface State {
   span: [number, number] | null;
   /** Whether axes reach to the highest peaks. */
   whole: boolean;
+  /** The connections whose subflows are compared, by name; null for the first ones. */
+  compared: string[] | null;
+  /** Whether charts that say more than most readers want are shown. */
+  more: boolean;
 }
 
 export interface Drawn {

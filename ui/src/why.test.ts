@@ -89,12 +89,15 @@ test("with prices a path costs what its links charge, by what more is worth", ()
 
 test("the certificate is told as what it is", () => {
   const found = { fairness: "max-min", method: "lp", tolerance: 0.01, residual: 0.004, overload: 0 };
-  expect(proofOf({ ...found, certified: true })).toContain("certified: every subflow has a bottleneck to 0.01");
-  expect(proofOf({ ...found, certified: false })).toContain("not certified: the residual is 0.004");
+  expect(proofOf({ ...found, certified: true })).toBe(
+    "The rates are max\u2011min fair, found by lp. Certified: every subflow has a bottleneck, to a tolerance of 0.01 (the worst to 0.004). No link is overloaded.",
+  );
+  expect(proofOf({ ...found, certified: false })).toContain("Not certified: the residual is 0.004");
   const swan = { ...found, method: "swan", approximation: true, certified: false };
-  expect(proofOf(swan)).toContain("max-min, approximated by swan; not certified: the residual is 0.004");
+  expect(proofOf(swan)).toContain("max\u2011min fair, approximated by swan. Not certified: the residual is 0.004");
   const priced = { ...found, fairness: "alpha", alpha: 2, gap: 1e-12, certified: true };
-  expect(proofOf(priced)).toContain("alpha 2 by lp; certified: the duality gap is 1e-12");
+  expect(proofOf(priced)).toContain("alpha fair with alpha 2, found by lp. Certified: the duality gap is 1e-12");
+  expect(proofOf({ ...found, overload: 0.02 })).toContain("Some link is overloaded by 2 %.");
 });
 
 test("prices are told as they are, also where they are not those of the optimum", () => {

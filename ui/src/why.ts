@@ -1,6 +1,7 @@
 /** Why a connection of an allocation gets no more: what its certificate says of it, as numbers. */
 
 import type { Run } from "./data";
+import { fairnessText } from "./titles";
 import { shareText } from "./units";
 
 /** Another connection on a link. */
@@ -164,19 +165,31 @@ export function bottlenecksOf(run: Run): Bottleneck[] {
   return found.sort((a, b) => (b.price ?? 0) - (a.price ?? 0) || a.level - b.level || a.link - b.link);
 }
 
-/** The certificate in a sentence. */
+/** What an allocation is, and the outcome of its certificate, in sentences. */
 export function proofOf(summary: Record<string, unknown>): string {
-  const number = (key: string) => Number(Number(summary[key]).toPrecision(3));
+  const number = (key: string) => Number(Number(summary[key]).toPrecision(2));
   const tolerance =
     Number(summary.tolerance) < 1e-3 ? Number(summary.tolerance).toExponential() : String(summary.tolerance);
-  const by = summary.approximation ? ", approximated by" : " by";
-  const how = `${String(summary.fairness)}${summary.fairness === "alpha" ? ` ${String(summary.alpha)}` : ""}${by} ${String(summary.method)}`;
-  const overload = `links are overloaded by at most ${number("overload")}`;
+  const fairness = String(summary.fairness);
+  const kind =
+    fairness === "alpha" ? `alpha fair with alpha ${String(summary.alpha)}` : `${fairnessText(fairness)} fair`;
+  const found = `${summary.approximation ? "approximated" : "found"} by ${String(summary.method)}`;
+  const overload =
+    number("overload") < ROUNDING
+      ? "No link is overloaded."
+      : `Some link is overloaded by ${shareText(Number(summary.overload))}.`;
+  return `The rates are ${kind}, ${found}. ${certified(summary, number, tolerance)} ${overload}`;
+}
+
+/** What is less than this is a rounding error. */
+const ROUNDING = 1e-9;
+
+function certified(summary: Record<string, unknown>, number: (key: string) => number, tolerance: string): string {
   if ("gap" in summary) {
-    const found = `the duality gap is ${number("gap")}, prices and rates are within ${number("residual")} of the optimum's`;
-    return `${how}; ${summary.certified ? "certified" : "not certified"}: ${found} (tolerance ${tolerance}), ${overload}`;
+    const gap = `the duality gap is ${number("gap")}, and prices and rates are within ${number("residual")} of those of the optimum (tolerance ${tolerance})`;
+    return `${summary.certified ? "Certified" : "Not certified"}: ${gap}.`;
   }
   return summary.certified
-    ? `${how}; certified: every subflow has a bottleneck to ${tolerance} (worst ${number("residual")}), ${overload}`
-    : `${how}; not certified: the residual is ${number("residual")} (tolerance ${tolerance}), ${overload}`;
+    ? `Certified: every subflow has a bottleneck, to a tolerance of ${tolerance} (the worst to ${number("residual")}).`
+    : `Not certified: the residual is ${number("residual")}, and the tolerance is ${tolerance}.`;
 }

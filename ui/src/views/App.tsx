@@ -3,15 +3,21 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { chartsOf, withCommonAxes } from "../charts";
+import type { Inks } from "../colours";
 import type { Palette, Run } from "../data";
+import { factsOf } from "../facts";
 import { keptState, useKept } from "../kept";
+import { openingTime } from "../opening";
 import { scalesOf } from "../scales";
 import type { State } from "../selection";
 import { useTheme } from "../theme";
+import { labelsOf, pageTitle } from "../titles";
+import { Description } from "./Description";
 import { Help } from "./Help";
 import { Protocols } from "./Protocols";
 import { RunView } from "./RunView";
-import { Timeline } from "./Timeline";
+import { Comparison, Tiles } from "./Story";
+import { played, Timeline, type Times } from "./Timeline";
 
 interface Props {
   runs: Run[];
@@ -28,38 +34,44 @@ const BEGINNING: Omit<State, "time_s"> = {
   drawn: { connection: "granted_bps", subflow: "granted_bps", link: "backlog_bytes", run: "present" },
   span: null,
   whole: false,
+  compared: null,
+  more: false,
 };
 
 export function App({ runs, palette }: Props) {
-  const start_s = Math.min(...runs.map((run) => run.times[0] ?? 0));
-  const end_s = Math.max(...runs.map((run) => run.times[run.times.length - 1] ?? 0));
-  const step_s = (runs[0]?.times[1] ?? 0) - (runs[0]?.times[0] ?? 0) || (end_s - start_s) / 500 || 1;
-  const [state, setState] = useState<State>(() => ({ ...BEGINNING, time_s: end_s, ...keptState() }));
+  const times = useMemo(() => timesOf(runs), [runs]);
+  const { start_s, end_s, opening_s } = times;
+  const [state, setState] = useState<State>(() => ({ ...BEGINNING, time_s: opening_s, ...keptState() }));
   const { theme, own, next } = useTheme();
   const [help, setHelp] = useState(false);
   const update = useCallback((change: Partial<State>) => setState((old) => ({ ...old, ...change })), []);
-  const { chosen, link, filter, drawn } = state;
+  const { chosen, link, filter, drawn, compared, more } = state;
   const charts = useMemo(() => {
-    const shown = { chosen, link, filter, drawn };
+    const shown = { chosen, link, filter, drawn, compared, more };
     return withCommonAxes(runs.map((run) => chartsOf({ run, shown, palette, own })));
-  }, [runs, chosen, link, filter, drawn, palette, own]);
+  }, [runs, chosen, link, filter, drawn, compared, more, palette, own]);
   const scales = useMemo(() => scalesOf(runs), [runs]);
+  const labels = useMemo(() => labelsOf(runs.map((run) => run.header)), [runs]);
   const span = useMemo(() => state.span ?? wholeSpan(start_s, end_s), [state.span, start_s, end_s]);
+  const hasTime = end_s > start_s;
+  const isRun = runs.some((run) => run.header.kind === "run");
   useEnd(setState, end_s);
   usePlay(state, setState, start_s, end_s);
-  useKeys(state, setState, start_s, end_s, step_s, () => setHelp(true));
-  useKept(state, end_s);
+  useKeys(state, setState, times, () => setHelp(true));
+  useKept(state, opening_s);
+  // With room for its head, network, first chart and table, and for as many other charts as the longest run has.
+  const rows = 4 + Math.max(0, ...charts.map((own) => own.length - 1));
 
   return (
-    <main class={runs.length > 1 ? "several" : "one"}>
+    <main class={runs.length > 1 ? "several" : "one"} style={{ "--rows": rows }}>
       <header>
-        <h1>{runs.length === 1 ? runs[0]?.header.title || runs[0]?.header.name : `${runs.length} runs`}</h1>
+        <span class="brand">anabranch</span>
         <label class="filter">
           <span>filter</span>
           <input
             type="search"
             id="filter"
-            placeholder="connection or protocol"
+            placeholder={isRun ? "connection or protocol" : "connection"}
             value={state.filter}
             onInput={(event) => update({ filter: event.currentTarget.value })}
           />
@@ -71,16 +83,68 @@ export function App({ runs, palette }: Props) {
           ?
         </button>
       </header>
-      <Protocols runs={runs} own={own} />
-      {end_s > start_s ? <Timeline {...{ state, update, start_s, end_s, step_s }} /> : null}
+      <Opening {...{ runs, labels, own }} />
+      {hasTime ? <Timeline {...{ state, update, times }} /> : null}
       <div class="runs">
         {runs.map((run, i) => (
-          <RunView key={i} {...{ run, charts: charts[i] ?? [], state, span, update, palette, own, scales }} />
+          <RunView
+            key={i}
+            {...{ run, state, span, update, palette, own, scales }}
+            label={labels[i] as (typeof labels)[0]}
+            alone={runs.length === 1}
+            charts={charts[i] ?? []}
+          />
         ))}
       </div>
-      <footer>space: play or pause · ← →: a sample · /: filter · Esc: clear the choice · ?: all keys</footer>
-      {help ? <Help onClose={() => setHelp(false)} /> : null}
+      {hasTime ? (
+        <button type="button" class="further" aria-pressed={more} onClick={() => update({ more: !more })}>
+          {more ? "Fewer charts" : "More charts: distances from fair, the whole run"}
+        </button>
+      ) : null}
+      <footer>
+        {hasTime ? (
+          <>
+            <kbd>Space</kbd> plays or pauses, <kbd>←</kbd> <kbd>→</kbd> go to the next sample,{" "}
+          </>
+        ) : null}
+        <kbd>/</kbd> goes to the filter, <kbd>Esc</kbd> clears what is chosen, <kbd>?</kbd> shows all keys
+      </footer>
+      {help ? <Help onClose={() => setHelp(false)} hasTime={hasTime} /> : null}
     </main>
+  );
+}
+
+function timesOf(runs: Run[]): Times {
+  const start_s = Math.min(...runs.map((run) => run.times[0] ?? 0));
+  const end_s = Math.max(...runs.map((run) => run.times[run.times.length - 1] ?? 0));
+  const first = runs.find((run) => run.times.length > 1)?.times ?? [];
+  const step_s = (first[1] ?? 0) - (first[0] ?? 0) || (end_s - start_s) / 500 || 1;
+  return { start_s, end_s, step_s, opening_s: openingTime(runs) };
+}
+
+/** What the page is about, and what came out. */
+function Opening({ runs, labels, own }: { runs: Run[]; labels: ReturnType<typeof labelsOf>; own: Inks }) {
+  const headers = runs.map((run) => run.header);
+  const [only] = headers.length === 1 ? headers : [];
+  const first = labels.findIndex((label) => label.group.length > 1);
+  const description = only?.description ?? headers[first]?.description;
+  return (
+    <section class="opening">
+      <h1>{pageTitle(headers, labels)}</h1>
+      {description ? <Description text={description} /> : null}
+      {only ? <Dateline run={runs[0] as Run} own={own} /> : null}
+      {only ? <Tiles header={only} /> : <Comparison {...{ runs, labels, own }} />}
+    </section>
+  );
+}
+
+/** The protocols of a run, and how large it is. */
+function Dateline({ run, own }: { run: Run; own: Inks }) {
+  return (
+    <div class="dateline">
+      <Protocols runs={[run]} own={own} />
+      <p class="facts">{factsOf(run)}</p>
+    </div>
   );
 }
 
@@ -121,14 +185,7 @@ function usePlay(state: State, setState: SetState, start_s: number, end_s: numbe
 }
 
 /** Keys for all of the page, where no field of a form has them. */
-function useKeys(
-  state: State,
-  setState: SetState,
-  start_s: number,
-  end_s: number,
-  step_s: number,
-  onHelp: () => void,
-): void {
+function useKeys(state: State, setState: SetState, times: Times, onHelp: () => void): void {
   const latest = useRef(state);
   latest.current = state;
   // A key counts as soon as the page is there, before the browser has drawn it.
@@ -139,7 +196,7 @@ function useKeys(
         setState((old) => ({ ...old, chosen: null, link: null, hovered: null, span: null }));
       }
       if (inField || event.ctrlKey || event.metaKey || event.altKey) return;
-      const change = changeBy(event.key, latest.current, start_s, end_s, step_s);
+      const change = changeBy(event.key, latest.current, times);
       if (event.key === "/") document.getElementById("filter")?.focus();
       else if (event.key === "?") onHelp();
       else if (change) setState((old) => ({ ...old, ...change }));
@@ -148,14 +205,16 @@ function useKeys(
     };
     document.addEventListener("keydown", press);
     return () => document.removeEventListener("keydown", press);
-  }, [setState, start_s, end_s, step_s]);
+  }, [setState, times]);
 }
 
-function changeBy(key: string, state: State, start_s: number, end_s: number, step_s: number): Partial<State> | null {
+function changeBy(key: string, state: State, times: Times): Partial<State> | null {
+  const { start_s, end_s, step_s } = times;
+  if (!(end_s > start_s)) return null;
   const to = (time_s: number) => ({ time_s: Math.min(Math.max(time_s, start_s), end_s), playing: false });
   switch (key) {
     case " ":
-      return { playing: !state.playing, time_s: state.time_s >= end_s && !state.playing ? start_s : state.time_s };
+      return played(state, times);
     case "ArrowLeft":
       return to(state.time_s - step_s);
     case "ArrowRight":

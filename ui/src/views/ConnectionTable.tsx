@@ -1,115 +1,91 @@
-/** The connections, the farthest from fair first; of a long table only the rows that are seen are there. */
+/** The connections, the farthest from fair first; a chosen row opens and explains itself. */
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { type Inks, seen } from "../colours";
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Run } from "../data";
-import { columnsOf, orderOf, rowsOf, tableRows } from "../rows";
+import { type Column, columnsOf, orderOf, rowsOf, tableRows } from "../rows";
 import { csvText, fileName, saveText } from "../save";
 import { type Update, unmatched } from "../selection";
+import { HEIGHT, ROW, windowOf } from "../table_window";
 import { spanText } from "../units";
 import { Marker } from "./Marker";
+import { Term } from "./Term";
 
 interface Props {
   run: Run;
   sample: number;
+  playing: boolean;
   filter: string;
   chosen: string | null;
   /** Connections to be lit besides. */
   lit: number[] | null;
   update: Update;
-  own: Inks;
+  colourOf: (connection: number) => string;
+  /** What is said of the chosen connection, below its row. */
+  told: (connection: number) => ComponentChildren;
 }
 
-/** The height of a row, and of the part of the table that is seen, in pixels; the style has the same. */
-const ROW = 28;
-const HEIGHT = 420;
-/** Rows that are there beyond those that are seen. */
-const MARGIN = 6;
-
-export function ConnectionTable({ run, sample, filter, chosen, lit, update, own }: Props) {
+export function ConnectionTable({ run, sample, playing, filter, chosen, lit, update, colourOf, told }: Props) {
   const [top, setTop] = useState(0);
-  const latest = useRef(chosen);
-  latest.current = chosen;
+  const [extra, setExtra] = useState(0);
   const place = useRef<HTMLDivElement>(null);
   // What the filter leaves is shown from its beginning.
   useEffect(() => {
     if (place.current) place.current.scrollTop = 0;
   }, [filter]);
-  const columns = useMemo(() => columnsOf(run), [run]);
-  const order = rowsOf(run, filter, sample);
-  const { connections, protocols } = run.header;
-  const isRun = run.header.kind === "run";
-  if (!connections.name.length) return <p class="empty">there are no connections</p>;
-  const first = Math.min(Math.max(Math.floor(top / ROW) - MARGIN, 0), Math.max(order.length - 1, 0));
-  const shown = order.slice(first, first + Math.ceil(HEIGHT / ROW) + 2 * MARGIN);
-  const below = order.length - first - shown.length;
-  const choose = (name: string) => update({ chosen: latest.current === name ? null : name, link: null });
+  const isNarrow = useNarrow(place);
+  const columns = useMemo(() => columnsOf(run).filter(({ minor }) => !(isNarrow && minor)), [run, isNarrow]);
+  const { order, at } = useOrder(run, filter, sample, playing || chosen !== null);
+  const { connections } = run.header;
+  const opened = order.findIndex((c) => connections.name[c] === chosen);
+  useShown(place, chosen, opened);
+  if (!connections.name.length) return <p class="empty">There are no connections.</p>;
+  const { first, end, above, below } = windowOf(order.length, top, opened, extra);
   const save = () => {
     const { names, rows } = tableRows(run, filter, sample);
     saveText(csvText(names, rows), fileName(`${run.header.name} connections`, "csv"));
   };
   return (
-    <section aria-label="connections">
-      <p class="facts above">
-        {order.length === connections.name.length ? order.length : `${order.length} of ${connections.name.length}`}{" "}
-        connections
-        {isRun ? ` at ${spanText(run.times[sample])}` : ""}, {orderOf(run)}
+    <section class="table" aria-label="connections">
+      <div class="above">
+        <h3>
+          {order.length === connections.name.length ? order.length : `${order.length} of ${connections.name.length}`}{" "}
+          {connections.name.length === 1 ? "connection" : "connections"}
+        </h3>
+        <p class="facts">
+          {run.header.kind === "run" ? `at ${spanText(run.times[sample])}, ` : ""}
+          {orderOf(run)}
+          {at !== sample && run.header.kind === "run" ? ` (as at ${spanText(run.times[at])})` : ""}; choose one to see
+          why
+        </p>
         <button type="button" class="plain" aria-label="save the connections as CSV" onClick={save}>
           CSV
         </button>
-      </p>
-      <div class="connections" ref={place} onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
+      </div>
+      <div
+        class="connections"
+        ref={place}
+        style={{ maxHeight: `${HEIGHT + (opened >= 0 ? extra : 0)}px` }}
+        onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+      >
         <table class={run.header.kind} aria-rowcount={order.length + 1}>
-          <thead>
-            <tr>
-              <th scope="col">connection</th>
-              {isRun ? <th scope="col">protocol</th> : null}
-              {columns.map((column) => (
-                <th scope="col" class={column.name === "held_by" ? "" : "number"} key={column.name}>
-                  {column.heading}
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <Head columns={columns} />
           <tbody>
-            {first ? <Gap rows={first} /> : null}
-            {shown.map((c, i) => {
-              const name = connections.name[c] ?? "";
-              const protocol = connections.protocol[c] ?? "";
-              const look = protocols[protocol];
-              const classes = `${chosen === name ? "chosen" : ""} ${lit?.includes(c) ? "lit" : ""}`;
-              return (
-                <tr
-                  key={c}
-                  class={classes}
-                  aria-rowindex={first + i + 2}
-                  onMouseEnter={() => update({ hovered: name })}
-                  onMouseLeave={() => update({ hovered: null })}
-                  onClick={() => choose(name)}
-                >
-                  <th scope="row" title={name}>
-                    <button type="button" class="plain" aria-pressed={chosen === name}>
-                      {name}
-                    </button>
-                  </th>
-                  {isRun ? (
-                    <td title={protocol}>
-                      {look ? <Marker shape={look.marker} colour={seen(look.colour, own)} /> : null} {protocol}
-                    </td>
-                  ) : null}
-                  {columns.map((column) => (
-                    <td
-                      class={column.name === "held_by" ? "" : "number"}
-                      title={column.name === "held_by" ? column.text(c, sample) : undefined}
-                      key={column.name}
-                    >
-                      {column.text(c, sample)}
-                    </td>
-                  ))}
-                </tr>
-              );
-            })}
-            {below > 0 ? <Gap rows={below} /> : null}
+            {above ? <Gap height={above} columns={columns.length + 1} /> : null}
+            {order.slice(first, end).map((c, i) => (
+              <Row
+                key={c}
+                {...{ run, c, columns, sample, update, colourOf }}
+                index={first + i}
+                lit={lit?.includes(c) ?? false}
+                isChosen={first + i === opened}
+              >
+                {first + i === opened ? (
+                  <Opened columns={columns.length + 1} onHeight={setExtra} told={told(c)} />
+                ) : null}
+              </Row>
+            ))}
+            {below > 0 ? <Gap height={below} columns={columns.length + 1} /> : null}
           </tbody>
         </table>
         {order.length ? null : <p class="empty">{unmatched(filter)}</p>}
@@ -118,11 +94,148 @@ export function ConnectionTable({ run, sample, filter, chosen, lit, update, own 
   );
 }
 
-/** The room of rows that are not there. */
-function Gap({ rows }: { rows: number }) {
+/** Below this width, in pixels, a table leaves out what the row that is opened says too. */
+const NARROW = 560;
+
+function useNarrow(place: { current: HTMLElement | null }): boolean {
+  const [isNarrow, setNarrow] = useState(false);
+  useLayoutEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    const look = () => setNarrow(element.clientWidth < NARROW);
+    const watch = new ResizeObserver(look);
+    watch.observe(element);
+    look();
+    return () => watch.disconnect();
+  }, []);
+  return isNarrow;
+}
+
+/** The order of the rows and its sample: it stays while `still`, so that no row runs away from a reader. */
+function useOrder(run: Run, filter: string, sample: number, still: boolean): { order: number[]; at: number } {
+  const kept = useRef<{ order: number[]; at: number; filter: string; count: number } | null>(null);
+  const count = run.header.connections.name.length;
+  const isOld = !kept.current || kept.current.filter !== filter || kept.current.count !== count;
+  const at = still && kept.current ? kept.current.at : sample;
+  if (isOld || kept.current?.at !== at) {
+    kept.current = { order: rowsOf(run, filter, at), at, filter, count };
+  }
+  return kept.current as { order: number[]; at: number };
+}
+
+/** Brings a row that is chosen elsewhere into sight: within its table, and on the page where it was chosen here. */
+function useShown(place: { current: HTMLDivElement | null }, chosen: string | null, opened: number): void {
+  const before = useRef<string | null>(null);
+  useLayoutEffect(() => {
+    const element = place.current;
+    const isNew = chosen !== null && chosen !== before.current;
+    before.current = chosen;
+    if (!isNew || !element || opened < 0) return;
+    const row = opened * ROW;
+    if (row < element.scrollTop || row > element.scrollTop + HEIGHT - 3 * ROW)
+      element.scrollTop = Math.max(row - ROW, 0);
+    const isHere = element.closest("article")?.contains(document.activeElement) ?? false;
+    if (isHere) {
+      requestAnimationFrame(() => element.querySelector("tr.chosen")?.scrollIntoView({ block: "nearest" }));
+    }
+  }, [chosen, opened]);
+}
+
+function Head({ columns }: { columns: Column[] }) {
   return (
-    <tr>
-      <td class="gap" style={{ height: `${rows * ROW}px` }} />
+    <thead>
+      <tr>
+        <th scope="col">
+          <Term of="connection" />
+        </th>
+        {columns.map(({ heading, term, unit, name }) => (
+          <th scope="col" class={unit ? "number" : ""} key={name}>
+            {term ? <Term of={term}>{heading}</Term> : heading}
+            {unit?.name ? <span class="unit"> {unit.name}</span> : null}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+interface RowProps {
+  run: Run;
+  c: number;
+  index: number;
+  columns: Column[];
+  sample: number;
+  lit: boolean;
+  isChosen: boolean;
+  update: Update;
+  colourOf: (connection: number) => string;
+  children: ComponentChildren;
+}
+
+function Row({ run, c, index, columns, sample, lit, isChosen, update, colourOf, children }: RowProps) {
+  const { connections, protocols } = run.header;
+  const name = connections.name[c] ?? "";
+  const look = run.header.kind === "run" ? protocols[connections.protocol[c] ?? ""] : undefined;
+  return (
+    <>
+      <tr
+        class={`${isChosen ? "chosen" : ""} ${lit ? "lit" : ""}`}
+        aria-rowindex={index + 2}
+        onMouseEnter={() => update({ hovered: name })}
+        onMouseLeave={() => update({ hovered: null })}
+        onClick={() => update({ chosen: isChosen ? null : name, link: null })}
+      >
+        <th scope="row" title={name}>
+          <button type="button" class="plain" aria-expanded={isChosen}>
+            <span class="turn" aria-hidden="true">
+              {isChosen ? "▾" : "▸"}
+            </span>
+            {look ? <Marker shape={look.marker} colour={colourOf(c)} /> : null} {name}
+          </button>
+        </th>
+        {columns.map((column) => {
+          const text = column.text(c, sample);
+          return (
+            <td class={column.unit ? "number" : ""} title={column.unit ? undefined : text} key={column.name}>
+              {text}
+            </td>
+          );
+        })}
+      </tr>
+      {children}
+    </>
+  );
+}
+
+/** What is said of a connection, below its row; tells how high it is. */
+function Opened(props: { columns: number; onHeight: (height: number) => void; told: ComponentChildren }) {
+  const row = useRef<HTMLTableRowElement>(null);
+  const { onHeight } = props;
+  useLayoutEffect(() => {
+    const element = row.current;
+    if (!element) return;
+    const watch = new ResizeObserver(() => onHeight(element.offsetHeight));
+    watch.observe(element);
+    onHeight(element.offsetHeight);
+    return () => {
+      watch.disconnect();
+      onHeight(0);
+    };
+  }, [onHeight]);
+  return (
+    <tr ref={row} class="opened">
+      <td colSpan={props.columns}>
+        <div class="inside">{props.told}</div>
+      </td>
+    </tr>
+  );
+}
+
+/** The room of rows that are not there. */
+function Gap({ height, columns }: { height: number; columns: number }) {
+  return (
+    <tr class="gap">
+      <td colSpan={columns} style={{ height: `${height}px` }} />
     </tr>
   );
 }

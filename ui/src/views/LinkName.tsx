@@ -6,7 +6,7 @@ import type { Update } from "../selection";
 export function LinkName({ run, link, update }: { run: Run; link: number; update: Update }) {
   const name = run.header.links.name[link] ?? "";
   return (
-    <button type="button" class="plain name" onClick={() => update({ link: name, chosen: null, hovered: null })}>
+    <button type="button" class="plain name" onClick={() => update({ link: name, hovered: null })}>
       {name}
     </button>
   );

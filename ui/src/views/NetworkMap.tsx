@@ -5,13 +5,16 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type Inks, utilisationRamp } from "../colours";
 import type { Palette, Run } from "../data";
 import { draw } from "../drawing";
-import { distance, fitted, halves, lanes, linkWidths, type Point, placed, type View, zoomed } from "../geometry";
+import { distanceTo, fitted, halves, lanes, linkWidths, type Point, placed, type View, zoomed } from "../geometry";
 import { moved } from "../gestures";
+import { drawSmall } from "../pipe_drawing";
+import { curveOf, fittedSmall, isSmall, pipesOf } from "../pipes";
 import { fileName, savePicture } from "../save";
 import type { Scales } from "../scales";
 import { loadsOf } from "../selection";
 import { sizeText } from "../units";
 import { LinkFacts } from "./LinkFacts";
+import { Term } from "./Term";
 
 interface Props {
   run: Run;
@@ -52,9 +55,22 @@ export function NetworkMap(props: Props) {
     [links, scales, most],
   );
   const beside = useMemo(() => lanes(links, widths), [links, widths]);
-  const whole = useMemo(() => fitted(nodes, width, height), [nodes, width, height]);
+  const small = isSmall(run.header);
+  const pipes = useMemo(() => (small ? pipesOf(run, scales.capacity_bps) : []), [small, run, scales]);
+  const whole = useMemo(() => (small ? fittedSmall : fitted)(nodes, width, height), [small, nodes, width, height]);
   const shown = view ?? whole;
-  const lines = useMemo(() => halves(nodes, links, beside, shown), [nodes, links, beside, shown]);
+  const lines = useMemo(() => (small ? [] : halves(nodes, links, beside, shown)), [small, nodes, links, beside, shown]);
+  const targets = useMemo(
+    () =>
+      small
+        ? pipes.map((pipe) => ({
+            link: pipe.link,
+            line: curveOf(pipe, run.header, shown),
+            near: NEAR + pipe.width / 2,
+          }))
+        : lines.map((line, link) => ({ link, line, near: NEAR })),
+    [small, pipes, lines, shown, run],
+  );
   const change = (by: (view: View) => View) => setView((old) => by(old ?? whole));
   const latest = useRef(change);
   latest.current = change;
@@ -88,7 +104,9 @@ export function NetworkMap(props: Props) {
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     // Zoomed in, nodes and discs grow with the network, but less.
     const near = room * Math.min(Math.max(Math.sqrt(shown.scale / whole.scale), 0.7), 3);
-    draw(context, { ...props, view: { ...shown, width, height }, lines, widths, beside, room: near });
+    const drawing = { ...props, view: { ...shown, width, height }, lines, widths, beside, room: near };
+    if (small) drawSmall(context, { ...drawing, pipes });
+    else draw(context, drawing);
   });
 
   const down = (event: PointerEvent) => {
@@ -101,7 +119,7 @@ export function NetworkMap(props: Props) {
     const here = placeOf(event);
     const before = fingers.current.get(event.pointerId);
     if (!before) {
-      setPointed(pointedAt(props.run, lines, shown, here));
+      setPointed(pointedAt(props.run, targets, shown, here));
       return;
     }
     const there = new Map(fingers.current);
@@ -111,7 +129,7 @@ export function NetworkMap(props: Props) {
   };
   const up = (event: PointerEvent) => {
     if (!fingers.current.delete(event.pointerId) || event.type !== "pointerup" || way.current > STILL) return;
-    onLink(nearest(lines, placeOf(event)));
+    onLink(nearest(targets, placeOf(event)));
   };
   const zoom = (factor: number) => change((old) => zoomed(old, factor, { x: width / 2, y: height / 2 }));
   const press = (event: KeyboardEvent) => {
@@ -136,7 +154,7 @@ export function NetworkMap(props: Props) {
   };
 
   return (
-    <figure class="map">
+    <figure class={`map ${small ? "small" : ""} ${small && nodes.name.length === 2 ? "pair" : ""}`}>
       <canvas
         ref={canvas}
         tabIndex={0}
@@ -157,7 +175,7 @@ export function NetworkMap(props: Props) {
           ) : pointed.link !== undefined ? (
             <LinkFacts run={run} link={pointed.link} sample={sample} />
           ) : (
-            (told ?? <Legend {...{ run, own, scales }} ramp={utilisationRamp(props.palette, own)} />)
+            (told ?? <Legend {...{ run, own, scales, small }} ramp={utilisationRamp(props.palette, own)} />)
           )}
         </div>
         <div class="zoom">
@@ -180,27 +198,53 @@ export function NetworkMap(props: Props) {
 }
 
 /** What colours and sizes on the map mean. */
-function Legend({ run, ramp, own, scales }: { run: Run; ramp: string[]; own: Inks; scales: Scales }) {
+function Legend({
+  run,
+  ramp,
+  own,
+  scales,
+  small,
+}: {
+  run: Run;
+  ramp: string[];
+  own: Inks;
+  scales: Scales;
+  small: boolean;
+}) {
   const loads = loadsOf(run);
   const most = scales.backlog_bytes;
+  const hasQueues = run.table("link", "backlog_bytes") && most > 0;
+  if (small && run.variables("subflow").includes("granted_bps")) {
+    return (
+      <span class="legend">
+        Width: <Term of="capacity" />, filled with the rates of connections.
+        {hasQueues ? ` Squares: bytes that wait; ten are ${sizeText(most)}, the longest queue.` : ""}
+      </span>
+    );
+  }
   return (
     <span class="legend">
       {loads === "none" ? (
         "load was not recorded"
       ) : (
         <>
-          load / capacity{loads === "mean" ? ", the mean after the warm-up," : ""} 0 %
+          <Term of="utilisation" />
+          {loads === "mean" ? (
+            <>
+              , the mean after the <Term of="warmUp" />,
+            </>
+          ) : null}{" "}
+          0 %
           <span class="ramp" style={{ background: `linear-gradient(to right, ${ramp.join(",")})` }} />
-          100 % · rim: full
+          100 %; a rim: full
         </>
       )}
-      {run.table("link", "backlog_bytes") && most > 0 ? (
+      {hasQueues ? (
         <>
-          {" "}
-          · <span class="disc" style={{ background: own.ink }} /> queue, the largest {sizeText(most)}
+          ; <span class="disc" style={{ background: own.ink }} /> queue, the largest {sizeText(most)}
         </>
-      ) : null}{" "}
-      · width: capacity
+      ) : null}
+      ; wider: more capacity
     </span>
   );
 }
@@ -212,7 +256,14 @@ interface Pointed {
 
 const placeOf = (event: PointerEvent): Point => ({ x: event.offsetX, y: event.offsetY });
 
-function pointedAt(run: Run, lines: [Point, Point][], view: View, here: Point): Pointed {
+/** A link on the canvas, and how near to its line counts as at it. */
+interface Target {
+  link: number;
+  line: Point[];
+  near: number;
+}
+
+function pointedAt(run: Run, targets: Target[], view: View, here: Point): Pointed {
   const { nodes } = run.header;
   let [node, least]: [number | null, number] = [null, NEAR];
   nodes.name.forEach((_, i) => {
@@ -221,15 +272,15 @@ function pointedAt(run: Run, lines: [Point, Point][], view: View, here: Point): 
     if (far < least) [node, least] = [i, far];
   });
   if (node !== null) return { node };
-  const link = nearest(lines, here);
+  const link = nearest(targets, here);
   return link === null ? {} : { link };
 }
 
-function nearest(lines: [Point, Point][], here: Point): number | null {
-  let [best, least]: [number | null, number] = [null, NEAR];
-  lines.forEach((line, link) => {
-    const far = distance(here, line);
+function nearest(targets: Target[], here: Point): number | null {
+  let [best, least]: [number | null, number] = [null, 1];
+  for (const { link, line, near } of targets) {
+    const far = distanceTo(here, line) / near;
     if (far < least) [best, least] = [link, far];
-  });
+  }
   return best;
 }

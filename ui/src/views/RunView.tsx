@@ -1,23 +1,35 @@
-/** One run: its network, its charts, its connections. */
+/** One run: its network and its rates first, then its connections, then its other charts. */
 
 import { useMemo } from "preact/hooks";
 import type { ChartSpec, Range } from "../chart_spec";
+import { subflowChart } from "../charts";
 import { type Inks, lookOf } from "../colours";
 import type { Palette, Run } from "../data";
+import { factsOf } from "../facts";
+import { hasRivals } from "../rival_charts";
+import { rowsOf } from "../rows";
 import type { Scales } from "../scales";
 import { crossing, type Drawn, type State, type Update } from "../selection";
 import { READ_MS, SEEN_MS, useSlow } from "../slow";
+import { type Label, titleOf } from "../titles";
 import { proofOf } from "../why";
 import { Bottlenecks } from "./Bottlenecks";
 import { Chart } from "./Chart";
+import { Compared } from "./Compared";
 import { ConnectionTable } from "./ConnectionTable";
+import { Description } from "./Description";
 import { Details } from "./Details";
 import { LinkDetails } from "./LinkDetails";
 import { NetworkMap } from "./NetworkMap";
+import { Markers, Tiles } from "./Story";
+import { Term } from "./Term";
 import { WhyView } from "./WhyView";
 
 interface Props {
   run: Run;
+  label: Label;
+  /** Whether it is alone on the page. */
+  alone: boolean;
   charts: ChartSpec[];
   state: State;
   /** The part of the time that charts show. */
@@ -28,12 +40,16 @@ interface Props {
   scales: Scales;
 }
 
-export function RunView({ run, charts, state, span, update, palette, own, scales }: Props) {
+/** How high the chart of rates is. */
+const TALL = 290;
+
+export function RunView({ run, label, alone, charts, state, span, update, palette, own, scales }: Props) {
   const { header } = run;
   const now = run.sampleAt(state.time_s);
   const sample = useSlow(now, state.playing, SEEN_MS);
   const read = useSlow(now, state.playing, READ_MS);
   const connectionOf = useMemo(() => numbers(header.connections.name), [header]);
+  const subflowOf = useMemo(() => numbers(header.subflows.name), [header]);
   const linkOf = useMemo(() => numbers(header.links.name), [header]);
   const chosen = connectionOf.get(state.chosen ?? "") ?? null;
   const link = linkOf.get(state.link ?? "") ?? null;
@@ -42,21 +58,58 @@ export function RunView({ run, charts, state, span, update, palette, own, scales
   const colours = useMemo(() => new Map(charts[0]?.lines.map((line) => [line.label, line.colour])), [charts]);
   const colourOf = (connection: number) =>
     colours.get(header.connections.name[connection] ?? "") ?? lookOf(run, connection, own).colour;
-  const onLine = (label: string | null) =>
-    update({ hovered: label !== null && connectionOf.has(label) ? label : null });
-  const onChoose = (label: string, of: ChartSpec["of"]) =>
-    update(
-      of === "links"
-        ? { link: state.link === label ? null : label, chosen: null }
-        : { chosen: state.chosen === label ? null : label, link: null },
-    );
+  /** The connection of a line: its own, or that of its subflow. */
+  const lineOf = (line: string): string | null => {
+    const subflow = subflowOf.get(line);
+    if (connectionOf.has(line) || subflow === undefined) return connectionOf.has(line) ? line : null;
+    return header.connections.name[header.subflows.connection[subflow] as number] ?? null;
+  };
+  const onChoose = (line: string, of: ChartSpec["of"]) => {
+    const name = of === "links" ? line : lineOf(line);
+    if (of === "links") update({ link: state.link === name ? null : name });
+    else update({ chosen: state.chosen === name ? null : name, link: null });
+  };
   const onLink = (number: number | null) => {
     const name = number === null ? null : (header.links.name[number] ?? null);
     if (name !== null || link !== null) update({ link: name === state.link ? null : name, chosen: null });
   };
+  const chart = (spec: ChartSpec, height?: number) => (
+    <Chart
+      key={spec.kind.split(" ")[0] === "errors" ? spec.kind : spec.kind.split(" ")[0]}
+      {...{ chart: spec, span, own }}
+      {...(height ? { height } : {})}
+      of={alone ? titleOf(header) : label.text}
+      times={run.times}
+      whole={state.whole}
+      time_s={state.time_s}
+      sample={read}
+      onLine={(line) => update({ hovered: line === null ? null : lineOf(line) })}
+      onTime={(time_s) => update({ time_s, playing: false })}
+      onSpan={(shown) => update({ span: shown })}
+      onWhole={(whole) => update({ whole })}
+      onDrawn={(drawn: Partial<Drawn>) => update({ drawn: { ...state.drawn, ...drawn } })}
+      {...(spec.of ? { onChoose: (line: string) => onChoose(line, spec.of) } : {})}
+    />
+  );
+  const told = (connection: number) => {
+    if (header.kind === "allocation") return <WhyView {...{ run, connection, update }} />;
+    const making = { run, shown: state, palette, own };
+    return (
+      <Details {...{ run, connection, sample: read, update }}>
+        {run.times.length > 1 ? chart(subflowChart(making, connection)) : null}
+      </Details>
+    );
+  };
   const table = useMemo(
-    () => <ConnectionTable {...{ run, sample: read, filter: state.filter, chosen: state.chosen, lit, update, own }} />,
-    [run, read, state.filter, state.chosen, lit, own],
+    () => (
+      <ConnectionTable
+        {...{ run, sample: read, lit, update, colourOf, told }}
+        playing={state.playing}
+        filter={state.filter}
+        chosen={state.chosen}
+      />
+    ),
+    [run, read, state.playing, state.filter, state.chosen, state.drawn, state.span, state.time_s, lit, charts, own],
   );
   const map = useMemo(
     () => (
@@ -67,49 +120,76 @@ export function RunView({ run, charts, state, span, update, palette, own, scales
     ),
     [run, sample, lit, hovered, link, colours, palette, own, scales],
   );
-  const details = useMemo(() => {
-    if (link !== null) return <LinkDetails {...{ run, link, sample: read, update }} />;
-    if (chosen === null) return header.kind === "run" ? null : <Bottlenecks {...{ run, update }} />;
-    if (header.kind === "run") return <Details {...{ run, connection: chosen, sample: read, update }} />;
-    return <WhyView {...{ run, connection: chosen, update }} />;
-  }, [run, link, chosen, read]);
+  const [first, ...others] = charts;
+  const rivals = others.findIndex((spec) => spec.kind === "window_bytes" || spec.kind === "rtt_s");
   return (
-    <article class="run" aria-label={header.name}>
-      <h2>{header.name}</h2>
-      <p class="facts">{factsOf(run)}</p>
+    <article class={`run ${header.kind === "allocation" ? "allocation" : ""}`} aria-label={label.text}>
+      <Head {...{ run, label, alone, own }} />
+      <div class="network">{map}</div>
+      <div class="first">
+        {first?.kind === "rates" ? chart(first, TALL) : null}
+        {header.kind === "allocation" ? <Lead {...{ run, update }} /> : null}
+      </div>
+      <div class="rows">{table}</div>
+      {(first?.kind === "rates" ? others : charts).map((spec, i) => (
+        <div
+          class={`cell ${i === others.length - 1 && i % 2 === 0 ? "whole" : ""}`}
+          key={spec.kind.split(" ")[0] === "errors" ? spec.kind : spec.kind.split(" ")[0]}
+        >
+          {i === rivals && hasRivals(run) ? <Compared {...{ run, state, update, colourOf }} /> : null}
+          {chart(spec)}
+        </div>
+      ))}
+      {link === null ? null : (
+        <div class="below">
+          <LinkDetails {...{ run, link, sample: read, update }} />
+        </div>
+      )}
+    </article>
+  );
+}
+
+/** What a run is called beside others, what it is about, and what it warns of. */
+function Head({ run, label, alone, own }: Pick<Props, "run" | "label" | "alone" | "own">) {
+  const { header } = run;
+  const isOther = !alone && label.group.length === 1;
+  return (
+    <div class="head">
+      {alone ? null : (
+        <h2>
+          <Markers run={run} own={own} /> {label.text}
+        </h2>
+      )}
+      {isOther && header.description ? <Description text={header.description} /> : null}
+      {isOther ? <Tiles header={header} /> : null}
+      {alone ? null : <p class="facts">{factsOf(run)}</p>}
+      {header.summary ? <Proof summary={header.summary} /> : null}
       {(header.warnings ?? []).map((warning) => (
         <p class="warning" key={warning}>
           {warning}
         </p>
       ))}
-      <div class="pictures">
-        <div>
-          {map}
-          {header.summary ? <p class="facts">{proofOf(header.summary)}</p> : null}
-          {charts.length ? details : null}
-        </div>
-        <div>
-          {charts.length ? null : details}
-          {charts.map((chart) => (
-            <Chart
-              key={chart.kind.split(" ")[0] === "errors" ? chart.kind : chart.kind.split(" ")[0]}
-              {...{ chart, span, own, onLine }}
-              of={header.name}
-              times={run.times}
-              whole={state.whole}
-              time_s={state.time_s}
-              sample={read}
-              onTime={(time_s) => update({ time_s, playing: false })}
-              onSpan={(span) => update({ span })}
-              onWhole={(whole) => update({ whole })}
-              onDrawn={(drawn: Partial<Drawn>) => update({ drawn: { ...state.drawn, ...drawn } })}
-              {...(chart.of ? { onChoose: (label: string) => onChoose(label, chart.of) } : {})}
-            />
-          ))}
-        </div>
-      </div>
-      {table}
-    </article>
+    </div>
+  );
+}
+
+/** What the rates of an allocation are, and what its certificate says. */
+function Proof({ summary }: { summary: Record<string, unknown> }) {
+  return (
+    <p class="proof">
+      {proofOf(summary)} That is what the <Term of="certificate" /> says.
+    </p>
+  );
+}
+
+/** Why the connection that is worst off in an allocation gets no more, and which links hold others back. */
+function Lead({ run, update }: { run: Run; update: Update }) {
+  const worst = useMemo(() => rowsOf(run, "", 0)[0], [run]);
+  return (
+    <>
+      {worst === undefined ? null : <WhyView {...{ run, connection: worst, update }} label="the worst-off" brief />}
+      <Bottlenecks {...{ run, update }} />
+    </>
   );
 }
 
@@ -122,19 +202,8 @@ function litBy(run: Run, connection: number | null, link: number | null): number
 }
 
 function toldOf(run: Run, connection: number | null, link: number | null, lit: number[] | null): string | null {
-  if (connection !== null) return `${run.header.connections.name[connection]}: its paths; bottlenecks have a rim`;
+  if (connection !== null) return `The paths of ${run.header.connections.name[connection]}; a rim marks a bottleneck.`;
   if (link === null) return null;
   const count = lit?.length ?? 0;
-  return `${run.header.links.name[link]}: ${count === 1 ? "one connection has" : `${count} connections have`} a path over it, lit`;
-}
-
-function factsOf({ header, times }: Run): string {
-  const count = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
-  const sizes = [
-    count(header.nodes.name.length, "node"),
-    count(header.links.name.length, "link"),
-    count(header.connections.name.length, "connection"),
-    ...(header.kind === "run" ? [count(times.length, "sample")] : [count(header.subflows.name.length, "subflow")]),
-  ];
-  return `${sizes.join(", ")}${header.finished === false ? " · stopped before its end" : ""}`;
+  return `${run.header.links.name[link]}: the paths of ${count === 1 ? "the connection" : `the ${count} connections`} over it are lit.`;
 }

@@ -3,32 +3,42 @@
 import type { Run } from "../data";
 import type { Update } from "../selection";
 import { priceText, rateText, shareText } from "../units";
-import { costText, type Reason, type Why, whyOf, worthText } from "../why";
+import { costText, type Other, type Reason, type Why, whyOf, worthText } from "../why";
 import { ConnectionName, LinkName } from "./LinkName";
 import { PathLinks } from "./PathLinks";
+import { Term } from "./Term";
 
 interface Props {
   run: Run;
   connection: number;
   update: Update;
+  /** What the section is called: by default the chosen connection. */
+  label?: string;
+  /** Whether only the reason and the largest subflows are told. */
+  brief?: boolean;
 }
+
+/** So many subflows are told of in brief. */
+const BRIEF = 3;
 
 /** Of more others on a link the rest is counted. */
 const MOST = 6;
 
-export function WhyView({ run, connection, update }: Props) {
+export function WhyView({ run, connection, update, label = "chosen connection", brief = false }: Props) {
   const why = whyOf(run, connection);
   const { connections } = run.header;
   const asked = why.demand === null ? "and has no demand limit" : `of its demand of ${rateText(why.demand)}`;
   return (
-    <section class="details" aria-label="chosen connection">
-      <h3>{connections.name[connection]}: why no more?</h3>
+    <section class="details why" aria-label={label}>
+      <h3>Why does {connections.name[connection]} get no more?</h3>
       <p>
         It gets <b>{rateText(why.rate)}</b> {asked}
-        {why.demand ? ` (${shareText(why.rate / why.demand)})` : ""}; its level is {rateText(why.level)}
-        {connections.claim && connections.claim[connection] !== 1
-          ? `, by a claim of ${connections.claim[connection]}`
-          : ""}
+        {why.demand ? ` (${shareText(why.rate / why.demand)})` : ""}; its <Term of="level" /> is {rateText(why.level)}
+        {connections.claim && connections.claim[connection] !== 1 ? (
+          <>
+            , by a <Term of="claim" /> of {connections.claim[connection]}
+          </>
+        ) : null}
         .
       </p>
       {why.isPriced ? <Worth run={run} connection={connection} why={why} /> : null}
@@ -36,8 +46,11 @@ export function WhyView({ run, connection, update }: Props) {
       {why.reasons.length ? null : <p class="because">It has no path.</p>}
       {groups(why).map((reasons) => (
         <div key={reasons[0]?.subflow}>
+          {why.isPriced || why.isMet || !reasons[0] ? null : (
+            <Held {...{ run, reason: reasons[0], why, update, brief }} />
+          )}
           <ol start={reasons[0] && why.reasons.indexOf(reasons[0]) + 1}>
-            {reasons.map((reason) => (
+            {(brief ? reasons.slice(0, BRIEF) : reasons).map((reason) => (
               <li key={reason.subflow} value={why.reasons.indexOf(reason) + 1}>
                 <b>{rateText(reason.rate)}</b> over{" "}
                 <PathLinks run={run} path={run.header.subflows.path[reason.subflow] ?? []} update={update} />
@@ -45,7 +58,6 @@ export function WhyView({ run, connection, update }: Props) {
               </li>
             ))}
           </ol>
-          {why.isPriced || why.isMet || !reasons[0] ? null : <Held {...{ run, reason: reasons[0], why, update }} />}
         </div>
       ))}
     </section>
@@ -61,7 +73,19 @@ function groups(why: Why): Reason[][] {
 }
 
 /** What holds a subflow back: the full link, and why nobody there has to give way. */
-function Held({ run, reason, why, update }: { run: Run; reason: Reason; why: Why; update: Update }) {
+function Held({
+  run,
+  reason,
+  why,
+  update,
+  brief,
+}: {
+  run: Run;
+  reason: Reason;
+  why: Why;
+  update: Update;
+  brief: boolean;
+}) {
   const { bottleneck, others } = reason;
   if (bottleneck === null) {
     return (
@@ -79,6 +103,16 @@ function Held({ run, reason, why, update }: { run: Run; reason: Reason; why: Why
           ? ", and nobody else sends over it."
           : `. Nobody there has a greater level than ${rateText(why.level)}: of ${others.length} ${others.length === 1 ? "other" : "others"}, ${reason.level} ${reason.level === 1 ? "is" : "are"} at the same level and ${lower} lower, held back elsewhere or by their demands. More for this one would be less for one that has no more.`}
       </p>
+      {brief ? null : <Others {...{ run, link: bottleneck, others, update }} />}
+    </div>
+  );
+}
+
+/** Who else sends over a link. */
+function Others({ run, link, others, update }: { run: Run; link: number; others: Other[]; update: Update }) {
+  return (
+    <>
+      {others.length ? <p class="facts">Others on {run.header.links.name[link]}:</p> : null}
       <ul class="others">
         {others.slice(0, MOST).map((other) => (
           <li key={other.connection}>
@@ -88,7 +122,7 @@ function Held({ run, reason, why, update }: { run: Run; reason: Reason; why: Why
         ))}
       </ul>
       {others.length > MOST ? <p class="more">and {others.length - MOST} more</p> : null}
-    </div>
+    </>
   );
 }
 

@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+
+import type { Header, Run } from "./data";
+import { along, beside, curveOf, isSmall, pipesOf, trimmed, WIDEST } from "./pipes";
+
+const header = {
+  nodes: { name: ["home", "server"], x: [0, 100], y: [0, 0] },
+  links: {
+    name: ["wifi", "wifi~", "cellular", "cellular~"],
+    source: [0, 1, 0, 1],
+    target: [1, 0, 1, 0],
+    twin: [1, 0, 3, 2],
+    capacity_bps: [12e6, 12e6, 6e6, 6e6],
+  },
+} as unknown as Header;
+const run = { header, subflowsOver: [[0], [], [1], []] } as unknown as Run;
+
+test("links that connections use are pipes as wide as their capacity, and bow apart", () => {
+  const pipes = pipesOf(run, [6e6, 12e6]);
+  expect(pipes.map(({ link, width }) => [link, width])).toEqual([
+    [0, WIDEST],
+    [2, WIDEST / 2],
+  ]);
+  expect((pipes[0]?.bow ?? 0) + (pipes[1]?.bow ?? 0)).toBe(0);
+  const [up, down] = pipes.map((pipe) => curveOf(pipe, header, { scale: 3, x: 0, y: 0 })[14]?.y as number);
+  expect(Math.abs((up as number) - (down as number))).toBeGreaterThan(60);
+});
+
+test("both ways of a cable are drawn where both are used", () => {
+  const both = { header, subflowsOver: [[0], [1], [], []] } as unknown as Run;
+  expect(pipesOf(both, [6e6, 12e6]).map(({ link }) => link)).toEqual([0, 1, 2]);
+});
+
+test("a network of many nodes is not small", () => {
+  expect(isSmall(header)).toBe(true);
+  expect(isSmall({ ...header, nodes: { name: Array(7).fill("a"), x: [], y: [] } })).toBe(false);
+  expect(isSmall({ ...header, nodes: { name: ["a"], x: [0], y: [0] } })).toBe(false);
+});
+
+test("a line beside another one is as far from it as asked, and ends are cut off", () => {
+  const line = [0, 10, 20, 30].map((x) => ({ x, y: 0 }));
+  expect(beside(line, 5).map(({ y }) => y)).toEqual([-5, -5, -5, -5]);
+  expect([along(line, 0), along(line, 15), along(line, 31)]).toEqual([{ x: 0, y: 0 }, { x: 15, y: 0 }, null]);
+  expect(trimmed(line, 8, 8)).toEqual([
+    { x: 10, y: 0 },
+    { x: 20, y: 0 },
+  ]);
+});

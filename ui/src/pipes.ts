@@ -1,0 +1,140 @@
+/** A small network as pipes between named nodes: parallel links bow apart, and each is as wide as its capacity. */
+
+import type { Header, Nodes, Run } from "./data";
+import { type Point, placed, type View } from "./geometry";
+
+/** A directed link as a pipe. */
+export interface Pipe {
+  link: number;
+  /** How far its middle is from the straight line, to the left of its way, as a share of its length. */
+  bow: number;
+  /** How far it lies from the middle of its cable, to the left of its way, in pixels. */
+  lane: number;
+  width: number;
+}
+
+const MOST_NODES = 6;
+const MOST_CABLES = 10;
+/** The widest pipe, the least, and that of a link over which no connection has a path. */
+export const WIDEST = 30;
+const NARROWEST = 7;
+const UNUSED = 2;
+/** Parallel links bow apart by this share of their length each. */
+const BOW = 0.34;
+
+/** Whether a network is small enough for names, capacities and queues at every link. */
+export function isSmall({ nodes, links }: Pick<Header, "nodes" | "links">): boolean {
+  const cables = links.twin.filter((twin, link) => twin == null || twin > link).length;
+  return nodes.name.length >= 2 && nodes.name.length <= MOST_NODES && cables <= MOST_CABLES;
+}
+
+/** The pipes of a network; of a link and its twin the one that nobody uses is left out if the other one is used. */
+export function pipesOf(run: Run, capacities: [number, number]): Pipe[] {
+  const { links } = run.header;
+  const isUsed = links.name.map((_, link) => (run.subflowsOver[link]?.length ?? 0) > 0);
+  const cables = new Map<string, number[][]>();
+  links.source.forEach((source, link) => {
+    const twin = links.twin[link];
+    if (twin != null && twin < link) return;
+    const both = twin == null ? [link] : [link, twin];
+    const used = both.filter((own) => isUsed[own]);
+    const target = links.target[link] as number;
+    const key = `${Math.min(source, target)} ${Math.max(source, target)}`;
+    cables.set(key, [...(cables.get(key) ?? []), used.length ? used : [link]]);
+  });
+  const pipes: Pipe[] = [];
+  for (const together of cables.values()) {
+    together.forEach((own, rank) => {
+      const bow = (rank - (together.length - 1) / 2) * BOW;
+      const widths = own.map((link) =>
+        isUsed[link] ? widthOf(links.capacity_bps[link] ?? null, capacities[1]) : UNUSED,
+      );
+      own.forEach((link, i) => {
+        const isForward = (links.source[link] as number) < (links.target[link] as number);
+        const width = widths[i] as number;
+        // The two ways of a cable lie beside each other, each to the right of its own way.
+        const lane = own.length > 1 ? -(width / 2 + 2) : 0;
+        pipes.push({ link, bow: isForward ? bow : -bow, lane, width });
+      });
+    });
+  }
+  return pipes;
+}
+
+/** As wide as the capacity, on one scale for the page; what has no limit is the widest. */
+function widthOf(capacity: number | null, most: number): number {
+  if (capacity === null || !(most > 0)) return WIDEST;
+  return Math.max(NARROWEST, (WIDEST * capacity) / most);
+}
+
+const STEPS = 28;
+
+/** The middle line of a pipe. */
+export function curveOf(pipe: Pipe, { nodes, links }: Header, view: View): Point[] {
+  const a = placed(nodes, links.source[pipe.link] as number, view);
+  const b = placed(nodes, links.target[pipe.link] as number, view);
+  const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
+  const left = { x: (b.y - a.y) / length, y: -(b.x - a.x) / length };
+  // A quadratic curve reaches half as far as its middle point.
+  const control = 2 * pipe.bow * Math.min(length, LONGEST);
+  const middle = { x: (a.x + b.x) / 2 + left.x * control, y: (a.y + b.y) / 2 + left.y * control };
+  const curve = Array.from({ length: STEPS + 1 }, (_, step) => {
+    const t = step / STEPS;
+    const [p, q, r] = [(1 - t) ** 2, 2 * t * (1 - t), t ** 2];
+    return { x: p * a.x + q * middle.x + r * b.x, y: p * a.y + q * middle.y + r * b.y };
+  });
+  return pipe.lane ? beside(curve, pipe.lane) : curve;
+}
+
+/** Bows of longer links are those of this length, in pixels. */
+const LONGEST = 300;
+
+/** A line at a distance to the left of another one. */
+export function beside(curve: Point[], distance: number): Point[] {
+  if (distance === 0) return curve;
+  return curve.map((point, i) => {
+    const [before, after] = [curve[Math.max(i - 1, 0)] as Point, curve[Math.min(i + 1, curve.length - 1)] as Point];
+    const length = Math.hypot(after.x - before.x, after.y - before.y) || 1;
+    return {
+      x: point.x + ((after.y - before.y) / length) * distance,
+      y: point.y - ((after.x - before.x) / length) * distance,
+    };
+  });
+}
+
+/** The point of a line at a distance from its beginning; nothing beyond its end. */
+export function along(line: Point[], distance: number): Point | null {
+  let left = distance;
+  for (let i = 1; i < line.length; i++) {
+    const [a, b] = [line[i - 1] as Point, line[i] as Point];
+    const length = Math.hypot(b.x - a.x, b.y - a.y);
+    if (left <= length) {
+      const t = length > 0 ? left / length : 0;
+      return { x: a.x + t * (b.x - a.x), y: a.y + t * (b.y - a.y) };
+    }
+    left -= length;
+  }
+  return null;
+}
+
+/** The part of a line outside of circles about its ends. */
+export function trimmed(curve: Point[], start: number, end: number): Point[] {
+  const [first, last] = [curve[0] as Point, curve[curve.length - 1] as Point];
+  const own = curve.filter(
+    ({ x, y }) => Math.hypot(x - first.x, y - first.y) >= start && Math.hypot(x - last.x, y - last.y) >= end,
+  );
+  return own.length >= 2 ? own : curve;
+}
+
+/** Room around the nodes of a small network, for names, pipes and queues. */
+const ROOM = { x: 64, y: 46 };
+
+/** The view in which all nodes of a small network are seen; two nodes lie beside each other. */
+export function fittedSmall(nodes: Nodes, width: number, height: number): View {
+  const [left, right] = [Math.min(...nodes.x), Math.max(...nodes.x)];
+  const [low, high] = [Math.min(...nodes.y), Math.max(...nodes.y)];
+  const scales = [(width - 2 * ROOM.x) / (right - left), (height - 2 * ROOM.y) / (high - low)];
+  const scale = Math.min(...scales.filter((s) => Number.isFinite(s) && s > 0), 1e9);
+  const sure = right > left || high > low ? scale : 1;
+  return { scale: sure, x: width / 2 - (sure * (left + right)) / 2, y: height / 2 + (sure * (low + high)) / 2 };
+}

@@ -1,0 +1,105 @@
+/** How runs went, in a few numbers, and in what they differ. */
+
+import type { Inks } from "../colours";
+import { seen } from "../colours";
+import type { Header, Run } from "../data";
+import { differences, type Figure, figuresOf, figuresOfAllocation } from "../story";
+import type { Label } from "../titles";
+import { Marker } from "./Marker";
+import { Term } from "./Term";
+
+/** The numbers of one run, large. */
+export function Tiles({ header }: { header: Header }) {
+  const figures =
+    header.kind === "run" ? (header.headline ? figuresOf(header.headline) : []) : figuresOfAllocation(header);
+  const known = figures.filter((figure) => figure.value !== null);
+  if (!known.length) return null;
+  return (
+    <dl class="tiles" aria-label="head line">
+      {known.map((figure) => (
+        <div key={figure.label}>
+          <dd class="large">{figure.text}</dd>
+          <dt>{termed(figure)}</dt>
+          {figure.note ? <dd class="note">{bound(figure.note)}</dd> : null}
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** A text in which no line ends between a number and its unit. */
+const bound = (text: string): string => text.replace(/(\d) (?=[%a-zµ]+)/gi, "$1\u00a0");
+
+const termed = ({ term, label }: Figure) => (term ? <Term of={term}>{label}</Term> : label);
+
+interface Props {
+  runs: Run[];
+  labels: Label[];
+  own: Inks;
+}
+
+/** The numbers of runs of one scenario beside each other, below what they mean in words. */
+export function Comparison({ runs, labels, own }: Props) {
+  const group = labels.find((label) => label.group.length > 1)?.group ?? [];
+  const compared = group.flatMap((i) => {
+    const { headline } = (runs[i] as Run).header;
+    return headline ? [{ run: runs[i] as Run, label: labels[i] as Label, figures: figuresOf(headline) }] : [];
+  });
+  if (compared.length < 2) return null;
+  const sentences = differences(
+    runs.map((run) => run.header),
+    labels,
+  );
+  const rows = (compared[0]?.figures ?? []).map((_, row) => row);
+  const known = rows.filter((row) => compared.some(({ figures }) => figures[row]?.value !== null));
+  return (
+    <section class="comparison" aria-label="comparison">
+      {sentences.length ? (
+        <ul class="sentences">
+          {sentences.map((sentence) => (
+            <li key={sentence}>{bound(sentence)}</li>
+          ))}
+        </ul>
+      ) : null}
+      <div class="scroll">
+        <table>
+          <thead>
+            <tr>
+              <td />
+              {compared.map(({ run, label }) => (
+                <th scope="col" key={label.text}>
+                  <Markers run={run} own={own} /> {label.text}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {known.map((row) => (
+              <tr key={row}>
+                <th scope="row">{termed((compared[0] as (typeof compared)[0]).figures[row] as Figure)}</th>
+                {compared.map(({ label, figures }) => (
+                  <td key={label.text}>
+                    <b>{figures[row]?.text}</b>
+                    <span class="note">{bound(figures[row]?.note ?? "")}</span>
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+/** The markers of the protocols of a run. */
+export function Markers({ run, own }: { run: Run; own: Inks }) {
+  if (run.header.kind !== "run") return null;
+  return (
+    <>
+      {Object.entries(run.header.protocols).map(([protocol, look]) => (
+        <Marker key={protocol} shape={look.marker} colour={seen(look.colour, own)} />
+      ))}
+    </>
+  );
+}
