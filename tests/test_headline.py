@@ -14,8 +14,8 @@ SCENARIOS = Path(__file__).parents[1] / "scenarios"
 SHARED = """
 link = [{ name = "line", source = "a", target = "b", capacity = "9 Mbit/s", delay = "1 ms" }]
 connection = [
-  { name = "double", source = "a", target = "b", weight = 2 },
-  { name = "single", source = "a", target = "b" },
+  { name = "double", source = "a", target = "b", protocol = "d-slen", weight = 2 },
+  { name = "single", source = "a", target = "b", protocol = "d-slen" },
 ]
 run = { duration = "2 s", warm_up = "1 s", record = ["connections", "links", "fairness", "grants"] }
 """

@@ -26,8 +26,8 @@ Both share a line, see `weight`.
 """
 link = [{ name = "line", source = "a", target = "b", capacity = "9 Mbit/s", delay = "1 ms", queue = "20 packets" }]
 connection = [
-  { name = "double", source = "a", target = "b", weight = 2 },
-  { name = "single", source = "a", target = "b" },
+  { name = "double", source = "a", target = "b", protocol = "d-slen", weight = 2 },
+  { name = "single", source = "a", target = "b", protocol = "d-slen" },
 ]
 run = { duration = "1 s" }
 '''

@@ -22,7 +22,7 @@ interface Props {
 
 const FONT = "12px system-ui, sans-serif";
 /** The room of a value beside a name: of "1000" and a space. */
-const VALUE = 34;
+const VALUE = 30;
 /** Of more lines the names would hide the lines. */
 const MOST = 10;
 
@@ -38,7 +38,7 @@ export function labelTexts(lines: Line[], unit: Unit, withValues: boolean, most:
     if (line.dashed || line.width === 0) return { width: 0 };
     const text = measure?.measureText(nameOf(line)).width ?? 0;
     return {
-      width: Math.min(Math.ceil(text) + 4, Math.max(most, 40)) + (withValues ? VALUE + 2 * unit.text(0).length : 0),
+      width: Math.min(Math.ceil(text) + 10, Math.max(most, 40)) + (withValues ? VALUE + 2 * unit.text(0).length : 0),
     };
   });
 }
