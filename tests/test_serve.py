@@ -10,12 +10,12 @@ import pytest
 
 import anabranch as ab
 from anabranch.errors import ScenarioError
+from anabranch.formats.as_toml import as_toml
 from anabranch.page import allocation_content, result_content
 from anabranch.page.content import read_series
 from anabranch.runs.result import read_result
 from anabranch.runs.scenario import read_plan
 from anabranch.serve import runs as serve_runs
-from anabranch.serve.as_toml import as_toml
 from anabranch.serve.names import address, new_name, place
 from served import JOIN, LONG, SCENARIOS, opened, ran, served, wait_for
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from anabranch.runs.live import live
     from anabranch.runs.result import Result, read_result
     from anabranch.runs.scenario import Scenario, read_scenario
+    from anabranch.runs.scenario_text import ScenarioText, scenario
     from anabranch.runs.simulate import run
     from anabranch.solvers.allocator import Allocator
     from anabranch.solvers.case_table import summarise
@@ -75,6 +76,7 @@ __all__ = [
     "RunInterrupted",
     "Scenario",
     "ScenarioError",
+    "ScenarioText",
     "SolveInterrupted",
     "Solved",
     "SolverError",
@@ -111,6 +113,7 @@ __all__ = [
     "read_sweep",
     "report",
     "run",
+    "scenario",
     "send",
     "share",
     "single_failures",
@@ -163,6 +166,7 @@ _NAMES = {
     "page.shown": ("report",),
     "runs.result": ("Result", "read_result"),
     "runs.scenario": ("Scenario", "read_scenario"),
+    "runs.scenario_text": ("ScenarioText", "scenario"),
     "runs.simulate": ("run",),
     "solvers.solve": ("solve",),
     "sweeps": ("Swept", "read_sweep", "sweep"),

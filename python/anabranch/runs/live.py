@@ -15,11 +15,12 @@ from anabranch.errors import NoLivePartError, RunInterrupted, ScenarioError
 from anabranch.interrupts import held_interrupts
 from anabranch.runs.result import CONTROL, Result
 from anabranch.runs.scenario import read_plan
+from anabranch.runs.scenario_text import text_of
 from anabranch.runs.tables import Measured
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from anabranch.runs.scenario import Plan
 
@@ -31,7 +32,7 @@ PUNCTUALITY = ("lateness_p50_s", "lateness_p99_s", "lateness_max_s", "ends_laten
 
 
 def live(
-    scenario: str | os.PathLike[str],
+    scenario: str | os.PathLike[str] | Mapping[str, Any],
     *,
     seed: int | None = None,
     sets: Sequence[str] = (),
@@ -44,8 +45,8 @@ def live(
 
     Parameters
     ----------
-    scenario : path or str
-        A scenario file, or its text if there is a line break in it.
+    scenario : path, str or mapping
+        A scenario file; its text, if there is a line break in it; or its tables as plain values (`scenario`).
     seed : int, optional
         Instead of that of the file: of faults on links and of what queue disciplines draw.
     sets : sequence of str
@@ -75,7 +76,7 @@ def live(
     RunInterrupted
         Ctrl-C; with what came of the run until then as its ``result``.
     """
-    return live_plan(read_plan(scenario, seed=seed, sets=sets), progress=progress)
+    return live_plan(read_plan(text_of(scenario), seed=seed, sets=sets), progress=progress)
 
 
 def check_live(plan: Plan) -> None:

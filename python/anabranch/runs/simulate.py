@@ -17,10 +17,11 @@ from anabranch.interrupts import held_interrupts
 from anabranch.memory import ask_for_memory
 from anabranch.runs.result import Result
 from anabranch.runs.scenario import read_plan
+from anabranch.runs.scenario_text import text_of
 from anabranch.runs.tables import Measured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,7 +35,7 @@ MOST_NAMED = 3
 
 
 def run(
-    scenario: str | os.PathLike[str],
+    scenario: str | os.PathLike[str] | Mapping[str, Any],
     *,
     seed: int | None = None,
     sets: Sequence[str] = (),
@@ -46,8 +47,8 @@ def run(
 
     Parameters
     ----------
-    scenario : path or str
-        A scenario file, or its text if there is a line break in it.
+    scenario : path, str or mapping
+        A scenario file; its text, if there is a line break in it; or its tables as plain values (`scenario`).
     seed : int, optional
         The seed of the run; by default that of the file.
     sets : sequence of str
@@ -81,7 +82,9 @@ def run(
         Ctrl-C; a KeyboardInterrupt with what came of the run until then as its ``result``. Once more Ctrl-C changes
         nothing until that is made.
     """
-    return run_plan(read_plan(scenario, seed=seed, sets=sets), threads=threads, progress=progress, samples=samples)
+    return run_plan(
+        read_plan(text_of(scenario), seed=seed, sets=sets), threads=threads, progress=progress, samples=samples
+    )
 
 
 def run_plan(

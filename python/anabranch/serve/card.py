@@ -100,7 +100,7 @@ def run_card(_teller: Teller, root: Path, id: str) -> dict[str, Any]:
     shown = read_folder(folder)
     if isinstance(shown, Result):
         return {"headline": headline(shown).values(), "picture": _rates(shown) or _map_of_run(shown)}
-    return {"summary": shown.summary(), "picture": _map_of_allocation(shown)}
+    return {"summary": shown.summary, "picture": _map_of_allocation(shown)}
 
 
 def scenario_card(_teller: Teller, scenarios: Scenarios, source: Source) -> dict[str, Any]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import anabranch
 from anabranch import _core
 from anabranch.errors import ScenarioError
+from anabranch.formats.as_toml import as_toml, value_text
 from anabranch.formats.source import load
 from anabranch.memory import ask_for_memory
 from anabranch.runs.scenario import plan_facts, read_plan
-from anabranch.serve.as_toml import as_toml, value_text
 from anabranch.serve.models import CheckAnswer, Problem, ScenarioFacts, ScenarioText
 from anabranch.serve.names import address, place
 
