@@ -375,6 +375,15 @@ def test_each_failure_is_a_row_the_worst_first(topology, tmp_path):
     assert (meta["finished"], meta["origin"]["each_failure"]) == (True, True)
     rates = pl.read_parquet(out / "connections.parquet").filter(pl.col("case") == "b-c, c-b")["rate_bps"]
     assert rates.to_list() == [1e6, 0.0]
+    done = run("report", out)
+    assert done.returncode == 0, done.stderr
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "3 cases, 3 certified." in page
+    assert "Carried if nothing fails: 3 Mbit/s. The least is 1 Mbit/s, without b-c, c-b." in page
+    assert "<td>b-c, c-b</td>" in page
+    assert "<details><summary>1</summary>b&gt;c</details>" in page
+    done = run("report", out, out)
+    assert (done.returncode, "it holds many cases, which have a page of their own" in done.stderr) == (2, True)
 
 
 @pytest.mark.slow

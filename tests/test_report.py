@@ -153,3 +153,16 @@ def test_an_allocation_is_solved_into_a_report(tmp_path):
     assert header["summary"]["certified"] is True
     # 18 Mbit/s for three connections, all level at 6.
     np.testing.assert_allclose(arrays["connection", "granted_bps"], np.full((3, 1), 6e6), rtol=1e-2)
+
+
+def test_python_makes_the_page_that_the_command_makes(solved, tmp_path):
+    ab.report(ab.read_allocation(solved), tmp_path / "object.html")
+    ab.report(solved, tmp_path / "folder.html")
+    assert command(solved, "--out", tmp_path / "command.html").exit_code == 0
+    pages = [(tmp_path / f"{name}.html").read_bytes() for name in ("object", "folder", "command")]
+    assert pages[0] == pages[1] == pages[2]
+    with pytest.raises(ValueError, match="there is nothing to show"):
+        ab.report([], tmp_path / "none.html")
+    with pytest.raises(ab.ScenarioError, match="there is no such folder"):
+        ab.report("nowhere", tmp_path / "none.html")
+    assert not (tmp_path / "none.html").exists()

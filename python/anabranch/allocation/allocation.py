@@ -17,6 +17,7 @@ from anabranch.allocation.summary import Summary
 from anabranch.allocation.tables import connection_table, link_table, subflow_table
 from anabranch.errors import CertificateError
 from anabranch.folder import new_folder, put_parquet
+from anabranch.model.quantities import rate_bps
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -190,16 +191,16 @@ class Allocation:
                 f" a bottleneck, by slack or by a greater level of others, over the tolerance of {self.tolerance:g}"
             )
 
-    def compare(self, reference: Allocation, *, theta: float | None = None) -> Comparison:
+    def compare(self, reference: Allocation, *, theta: float | str | None = None) -> Comparison:
         """Compare the rates with those of a reference, in three numbers: fairness index, total, worst.
 
         Parameters
         ----------
         reference : Allocation
             Rates of the same connections, such as exact max-min fair ones.
-        theta : float, optional
-            The rate under which rates count as this in the fairness index [namyar2024], in the unit of the rates. If
-            not given, a ten-thousandth of the median capacity of the links that have a limit.
+        theta : float or str, optional
+            The rate under which rates count as this in the fairness index [namyar2024], in the unit of the rates, or
+            on a network as text. If not given, a ten-thousandth of the median capacity of the links that have a limit.
 
         Raises
         ------
@@ -210,6 +211,10 @@ class Allocation:
             capacity = self.problem.capacity
             limited = capacity[np.isfinite(capacity) & (capacity > 0)]
             theta = THETA * float(np.median(limited if len(limited) else self.connection_rates.max(initial=1.0)))
+        elif isinstance(theta, str):
+            if self.paths is None:
+                raise ValueError(f"theta is {theta!r}, and the problem has its own unit; give a number in that")
+            theta = rate_bps(theta, "theta")
         return compare_rates(self.connection_rates, reference.connection_rates, theta)
 
     def _rate(self, rate: float) -> str:

@@ -16,6 +16,7 @@ from anabranch.commands.tables.table import print_table, print_text
 from anabranch.commands.text import more_text, rate_text, time_text
 from anabranch.errors import ScenarioError
 from anabranch.model.paths import Paths
+from anabranch.page import put_cases_page
 from anabranch.solvers.case_table import summarise
 from anabranch.solvers.cases import single_failures
 from anabranch.solvers.many import Solved, solve_many
@@ -77,7 +78,7 @@ class Failing:
 
 
 def check_cases(
-    demands: list[str], *, each_failure: bool, reroute: bool | None, threads: int | None, shown: Path | None
+    demands: list[str], *, each_failure: bool, reroute: bool | None, threads: int | None, figure: Path | None
 ) -> None:
     """Refuse options that do not go together."""
     is_many = each_failure or len(demands) > 1
@@ -85,8 +86,8 @@ def check_cases(
         raise ScenarioError("--each-failure goes with one --demands; leave the others out, and run it for each")
     if twice := sorted({one for one in demands if demands.count(one) > 1}):
         raise ScenarioError(f"--demands {twice[0]}: it is given twice; name each case once")
-    if is_many and shown is not None:
-        raise ScenarioError(f"{shown}: there are many cases, and a picture or page shows one; solve that one alone")
+    if is_many and figure is not None:
+        raise ScenarioError(f"{figure}: there are many cases, and a picture shows one; solve that one alone")
     if reroute is not None and not each_failure:
         raise ScenarioError("--reroute and --no-reroute say what a failure does to paths; give --each-failure too")
     if threads is not None and not is_many:
@@ -143,7 +144,10 @@ def give_cases(cases: Cases, places: Places, *, rows: int, as_json: bool) -> Non
     """Write and print what came of the cases, and leave with the exit code that says how it went."""
     table = cases.table
     connections = pl.concat(cases.connections, how="vertical_relaxed")
-    places.write_tables({"cases": table, "connections": connections}, {"finished": len(table) == cases.total})
+    facts = {"finished": len(table) == cases.total}
+    places.write_tables({"cases": table, "connections": connections}, facts)
+    if places.report is not None:
+        put_cases_page(table, {**facts, "origin": places.origin}, places.report)
     if as_json:
         finite = pl.when(cs.float().is_finite()).then(cs.float())
         shown = {"finished": len(table) == cases.total, "cases": table.with_columns(finite).to_dicts()}

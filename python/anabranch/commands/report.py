@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from anabranch.folder import check_place
-from anabranch.page import read_folder, shown_content, title_of, write_report
+from anabranch.page import holds_cases, read_folder, shown_content, title_of, write_cases_page, write_report
 
 HELP = """Make one HTML file of one or more runs or allocations, which opens anywhere, without a server.
 
 For a run it shows the network, rates and fair rates, queues and errors over time, and the connections, the farthest
 from fair first. For an allocation it explains why each connection gets no more. Several runs are shown side by side
-with one time. Prints the name of the file.
+with one time. For many cases, such as failures, it has a table, the worst first. Prints the name of the file.
 """
 
 Runs = Annotated[
@@ -31,6 +31,10 @@ def command(
 ) -> None:
     """Run `HELP`."""
     file = runs[0] / "report.html" if out is None else out
+    if len(runs) == 1 and holds_cases(runs[0]):
+        write_cases_page(runs[0], file)
+        typer.echo(str(file))
+        return
     found = [read_folder(folder) for folder in runs]
     check_place(file)
     names = _names(runs, [title_of(shown) for shown in found])

@@ -156,9 +156,8 @@ def command(
     paper = figure_choice(None, figure_width, figure_font, without="--figure FILE" if figure is None else None).paper
     rules = demands or []
     is_many = each_failure or len(rules) > 1
-    shown = figure or report
-    check_cases(rules, each_failure=each_failure, reroute=reroute, threads=threads, shown=shown)
-    check_methods(methods, is_many=is_many, shown=shown)
+    check_cases(rules, each_failure=each_failure, reroute=reroute, threads=threads, figure=figure)
+    check_methods(methods, is_many=is_many, shown=figure or report)
     topology = {"capacity": capacity, "delay": delay, "format": format, "network_id": network_id, "nodes": nodes}
     changes = {"sets": sets or (), "links": links or ()}
     network, wanted = load_problem(input, rules[0] if rules else None, seed, topology, **changes)

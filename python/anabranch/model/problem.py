@@ -10,6 +10,7 @@ import numpy as np
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.memory import ask_for_memory
+from anabranch.model.quantities import rate_bps
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -146,30 +147,33 @@ def _array(name: str, values: ArrayLike, dtype: Any) -> NDArray[Any]:
     return own
 
 
-def problem_of(paths: Paths, *, unit_bps: float = 1.0) -> Problem:
+def problem_of(paths: Paths, *, unit_bps: float | str = 1.0) -> Problem:
     """Make the problem of sharing a network among connections with these paths.
 
     Parameters
     ----------
-    unit_bps : float
-        Rates are counted in this many bit/s.
+    unit_bps : float or str
+        The unit in which rates are counted, in bit/s or as text such as ``"1 Mbit/s"``.
 
     Raises
     ------
     ScenarioError
         A connection that no link and no demand limits; or more paths than there is memory for.
     """
+    unit = rate_bps(unit_bps, "unit_bps")
+    if not 0.0 < unit < np.inf:
+        raise ValueError(f"unit_bps is {unit_bps}; it must be positive and finite")
     core, network = paths.demands.core, paths.demands.network
     count, links = len(paths), len(paths.path_links)
     size = count * PATH_BYTES + links * STEP_BYTES
     ask_for_memory([(f"{count} paths over {links} links in all", size, "ask for fewer `paths`")], "the solver")
     try:
         return Problem(
-            network.core.capacity_bps / unit_bps,
+            network.core.capacity_bps / unit,
             paths.path_offsets,
             paths.path_links,
             paths.connection,
-            core.demand_bps / unit_bps,
+            core.demand_bps / unit,
             core.weight * core.qos,
         )
     except ValueError as error:

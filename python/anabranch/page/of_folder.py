@@ -36,10 +36,7 @@ def read_folder(folder: Path) -> Result | Allocation:
     elif (folder / "subflows.parquet").is_file():
         reason = "it has an allocation without its paths.parquet: it is of bare numbers, or older than that file"
     elif (folder / "cases.parquet").is_file():
-        raise ScenarioError(
-            f"{folder}: it holds many cases, and a page shows one; cases.parquet has a row for each of them. For a page"
-            " of one failure solve it alone, such as with --link Oslo-Bergen=0 --link Bergen-Oslo=0 --report page.html"
-        )
+        raise ScenarioError(f"{folder}: it holds many cases, which have a page of their own; name this folder alone")
     elif (folder / "methods.parquet").is_file():
         raise ScenarioError(
             f"{folder}: it holds a comparison of methods, and a page shows one; methods.parquet has a row for each. For"
