@@ -209,7 +209,8 @@ def test_the_command_lays_both_runs_over_each_other(lab, tmp_path, monkeypatch, 
     assert min(row["simulated_bps"], row["live_bps"]) > 5e6
     assert row["simulated_rtt_s"] > 0.02 < row["live_rtt_s"]
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 1
+    assert "the simulation" in page
+    assert "the live run" in page
     assert [anabranch.read_result(out / name).meta.get("live", False) for name in ("simulated", "live")] == [
         False,
         True,

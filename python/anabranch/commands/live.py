@@ -68,6 +68,11 @@ def command(
     if out is not None:
         check_new(out)
         check_place(out)
+        if beside:
+            # Without the page nothing could be written when the run is over.
+            from anabranch.page import page_template
+
+            page_template()
     plan = read_plan(scenario, seed=seed, sets=[*(sets or ()), *([RECORDED] if beside else ())])
     check_live(plan)
     simulated = _simulate(plan) if beside else None
@@ -111,13 +116,13 @@ def _write(result: Result, simulated: Result | None, out: Path) -> None:
     if simulated is None:
         result.write(out)
         return
-    # Only now: matplotlib takes long to load.
-    from anabranch.reproduce.report.simulated_and_live import simulated_and_live_page
+    # Only now: the colours of the page come with matplotlib, which takes long to load.
+    from anabranch.page import beside_contents, report_html
 
     with new_folder(out) as aside:
         simulated.write(aside / "simulated")
         result.write(aside / "live")
-        (aside / "report.html").write_text(simulated_and_live_page(simulated, result), encoding="utf-8")
+        (aside / "report.html").write_text(report_html(beside_contents(simulated, result)), encoding="utf-8")
 
 
 def _json(result: Result, simulated: Result | None) -> dict[str, Any]:

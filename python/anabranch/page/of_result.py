@@ -61,6 +61,7 @@ def result_content(result: Result, *, name: str = "") -> Content:
             "description": result.meta.get("description") or "",
             "settings": settings_of(result.scenario),
             "headline": headline(result).values(),
+            **_lateness(result),
             "times_s": _times(result.series),
             **network_header(result.network),
             "connections": _connections(result),
@@ -76,6 +77,14 @@ def result_content(result: Result, *, name: str = "") -> Content:
     content.header["first_bytes"] = content.size
     _add_series(content, result, late=True)
     return content
+
+
+def _lateness(result: Result) -> dict[str, Any]:
+    """Give how late the packets of a live run were, and what makes it not valid; nothing for a simulation."""
+    if not result.meta.get("live"):
+        return {}
+    late = {name: result.meta[f"lateness_{name}_s"] for name in ("p50", "p99", "max")}
+    return {"late_s": late, "faults": result.meta["faults"]}
 
 
 def _times(series: Series) -> list[float]:

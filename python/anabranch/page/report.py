@@ -26,8 +26,8 @@ LEVEL = 6
 """The level of compression; a higher level takes several times as long and saves a few per cent."""
 
 
-def report_html(contents: Sequence[Content]) -> str:
-    """Give the page with the data of these runs in it.
+def page_template() -> str:
+    """Give the page without data.
 
     Raises
     ------
@@ -37,7 +37,18 @@ def report_html(contents: Sequence[Content]) -> str:
     template = files("anabranch.page") / TEMPLATE
     if not template.is_file():
         raise ScenarioError(f"{template}: the page is not there; build it by `make install`, which needs Node.js")
-    page = template.read_text(encoding="utf-8")
+    return template.read_text(encoding="utf-8")
+
+
+def report_html(contents: Sequence[Content]) -> str:
+    """Give the page with the data of these runs in it.
+
+    Raises
+    ------
+    ScenarioError
+        The page was not built.
+    """
+    page = page_template()
     data = [_script("application/json", "palette", json.dumps(palette()))]
     for number, content in enumerate(contents):
         header = json.dumps(content.header, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
