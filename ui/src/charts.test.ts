@@ -13,7 +13,7 @@ function run(tables: Record<string, number[][]>): Run {
     kind: "run",
     connections: { name: ["a", "b"], protocol: ["d-SLEN", "Reno"] },
     subflows: { name: ["a/1", "b/1"], connection: [0, 1], path: [[0], [0, 1]] },
-    links: { name: ["x", "y"], capacity_bps: [10, 8] },
+    links: { name: ["x", "y"], capacity_bps: [10, 8], twin: [null, null] },
     protocols: { "d-SLEN": { colour: "#0072b2", marker: "square" }, Reno: { colour: "#d55e00", marker: "star" } },
   } as unknown as Header;
   const table = (of: string, name: string) => {

@@ -80,7 +80,7 @@ const part = (rows: number[], count: number): string[] => (rows.length < count ?
 const RATES = ["granted_bps", "delivered_bps"];
 
 /** How wide the line of the chosen connection is. */
-const CHOSEN = 3.5;
+const CHOSEN = 2.8;
 
 function rates(making: Making, chosen: number, link: number): ChartSpec {
   const { run, shown } = making;

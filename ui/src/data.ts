@@ -92,6 +92,17 @@ export interface Headline {
   lost_share: number | null;
 }
 
+/** Means of a simulation and of a live run, by column; null where one is not known. */
+export interface Compared {
+  connection: string[];
+  simulated_bps: (number | null)[];
+  live_bps: (number | null)[];
+  simulated_rtt_s: (number | null)[];
+  live_rtt_s: (number | null)[];
+  rate_difference: (number | null)[];
+  rtt_difference: (number | null)[];
+}
+
 export interface Header {
   kind: "run" | "allocation";
   name: string;
@@ -101,6 +112,11 @@ export interface Header {
   /** The values of the scenario by their place. */
   settings?: Record<string, string>;
   headline?: Headline;
+  /** Of a live run: how late its packets were, and what makes it not valid. */
+  late_s?: { p50: number; p99: number; max: number };
+  faults?: string[];
+  /** Of a simulation beside a live run: the means of both for each connection. */
+  compared?: Compared;
   seed?: number;
   finished?: boolean;
   reached_s?: number;

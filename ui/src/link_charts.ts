@@ -2,7 +2,7 @@
 
 import { type ChartSpec, fromZero, type Line, type Making, NOTHING } from "./chart_spec";
 import { seen } from "./colours";
-import type { Run } from "./data";
+import type { Run, Table } from "./data";
 import { greatest, linksOf } from "./selection";
 import { rateText, textOf } from "./units";
 
@@ -80,6 +80,29 @@ function capacityOf(run: Run, link: number): Float32Array {
   return new Float32Array(run.times.length).fill(run.header.links.capacity_bps[link] ?? Number.NaN);
 }
 
+/** Links at which something waits, and not next to nothing beside others. */
+function waitingOf(table: Table, links: number[]): number[] {
+  const most = new Map(links.map((link) => [link, table.row(link).reduce((a, b) => (b > a ? b : a), 0)]));
+  const all = Math.max(0, ...most.values());
+  return links.filter((link) => (most.get(link) as number) > LITTLE * all);
+}
+
+/** Of the longest queue, what is next to nothing. */
+const LITTLE = 0.005;
+
+/** A colour for each of some links: the same in other runs on the network where that tells these links apart. */
+function coloursOf(run: Run, rows: number[], lines: string[]): string[] {
+  const { twin } = run.header.links;
+  const cables = twin.flatMap((other, link) => (other != null && other < link ? [] : [link]));
+  const own = rows.map((row) => {
+    const cable = cables.indexOf(Math.min(row, twin[row] ?? row));
+    return (
+      lines[(twin[row] != null && (twin[row] as number) < row ? cable + cables.length : cable) % lines.length] ?? ""
+    );
+  });
+  return new Set(own).size === rows.length ? own : rows.map((_, rank) => lines[rank % lines.length] ?? "");
+}
+
 /** How much waits: at the chosen link, on the paths of the chosen connection, or where the most does. */
 export function queues({ run, shown, palette, own }: Making, chosen: number, link: number): ChartSpec {
   const options = run.variables("link").filter((name) => QUEUES.includes(name));
@@ -87,12 +110,12 @@ export function queues({ run, shown, palette, own }: Making, chosen: number, lin
   const table = run.table("link", variable);
   const all = run.header.links.name.map((_, i) => i);
   const links = link >= 0 ? [link] : chosen >= 0 ? [...linksOf(run, chosen)] : all;
-  // A link at which nothing ever waits says nothing beside others.
-  const waiting = links.length > 1 && table ? links.filter((row) => table.row(row).some((value) => value > 0)) : links;
+  const waiting = links.length > 1 && table ? waitingOf(table, links) : links;
   const rows = table ? greatest(run, "link", variable, waiting) : [];
+  const colours = coloursOf(run, rows, palette.lines);
   const lines = rows.map((row, rank) => ({
     label: run.header.links.name[row] ?? "",
-    colour: seen(palette.lines[rank % palette.lines.length] ?? "", own),
+    colour: seen(colours[rank] ?? "", own),
     values: table?.row(row) ?? NOTHING,
   }));
   const some = rows.length < waiting.length ? "the longest ones" : "";

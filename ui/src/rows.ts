@@ -42,19 +42,23 @@ function columnsOfRun(run: Run): Column[] {
     };
   };
   const error = unitOf("error", 1);
+  const distance: Column = {
+    heading: "from fair",
+    term: "error",
+    name: "error",
+    unit: error,
+    value: (c, sample) => sampled(errorAt(run, c, sample)),
+    text: (c, sample) => error.text(errorAt(run, c, sample)),
+  };
+  const [granted, fair, delivered] = rates;
+  const all = !granted && !fair && !delivered;
+  // What was not recorded has no column.
   return [
     ...protocolColumn(run),
-    rate("granted", "grant", 0, false),
-    rate("fair", "fair", 1, false),
-    {
-      heading: "from fair",
-      term: "error",
-      name: "error",
-      unit: error,
-      value: (c, sample) => sampled(errorAt(run, c, sample)),
-      text: (c, sample) => error.text(errorAt(run, c, sample)),
-    },
-    rate("delivered", "goodput", 2, true),
+    ...(granted || all ? [rate("granted", "grant", 0, false)] : []),
+    ...(fair ? [rate("fair", "fair", 1, false)] : []),
+    ...(run.table("connection", "error") ? [distance] : []),
+    ...(delivered ? [rate("delivered", "goodput", 2, Boolean(granted))] : []),
   ];
 }
 
@@ -126,6 +130,7 @@ export function tableRows(
 
 /** The order of the rows, in words. */
 export function orderOf(run: Run): string {
-  if (run.header.kind === "run") return "the farthest from fair first";
+  if (run.header.kind === "run")
+    return run.table("connection", "error") ? "the farthest from fair first" : "in their order";
   return hasDemands(run) ? "the least met first" : "the lowest level first";
 }

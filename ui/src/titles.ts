@@ -106,7 +106,9 @@ export function pageTitle(headers: Header[], labels: Label[] = labelsOf(headers)
       ),
     );
   });
-  return parts.length > MOST_NAMED ? `${headers.length} runs` : parts.join(" · ");
+  const title = parts.length > MOST_NAMED ? `${headers.length} runs` : parts.join(" · ");
+  // A name that begins with an article, as "the live run" does, begins the title.
+  return title.replace(/^(the|seed)\b/, (word) => `${word[0]?.toUpperCase()}${word.slice(1)}`);
 }
 
 function groupTitle(title: string, labels: string[]): string {

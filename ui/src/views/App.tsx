@@ -12,6 +12,7 @@ import { scalesOf } from "../scales";
 import type { State } from "../selection";
 import { useTheme } from "../theme";
 import { labelsOf, pageTitle } from "../titles";
+import { Beside } from "./Beside";
 import { Description } from "./Description";
 import { Help } from "./Help";
 import { Protocols } from "./Protocols";
@@ -134,6 +135,7 @@ function Opening({ runs, labels, own }: { runs: Run[]; labels: ReturnType<typeof
       {description ? <Description text={description} /> : null}
       {only ? <Dateline run={runs[0] as Run} own={own} /> : null}
       {only ? <Tiles header={only} /> : <Comparison {...{ runs, labels, own }} />}
+      {headers[0]?.compared ? <Beside compared={headers[0].compared} /> : null}
     </section>
   );
 }

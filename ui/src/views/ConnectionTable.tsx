@@ -95,7 +95,7 @@ export function ConnectionTable({ run, sample, playing, filter, chosen, lit, upd
 }
 
 /** Below this width, in pixels, a table leaves out what the row that is opened says too. */
-const NARROW = 560;
+const NARROW = 600;
 
 function useNarrow(place: { current: HTMLElement | null }): boolean {
   const [isNarrow, setNarrow] = useState(false);

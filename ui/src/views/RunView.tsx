@@ -6,12 +6,14 @@ import { subflowChart } from "../charts";
 import { type Inks, lookOf } from "../colours";
 import type { Palette, Run } from "../data";
 import { factsOf } from "../facts";
+import { looksOf } from "../looks";
 import { hasRivals } from "../rival_charts";
 import { rowsOf } from "../rows";
 import type { Scales } from "../scales";
-import { crossing, type Drawn, type State, type Update } from "../selection";
+import { crossing, type Drawn, MOST_LINES, type State, type Update } from "../selection";
 import { READ_MS, SEEN_MS, useSlow } from "../slow";
 import { type Label, titleOf } from "../titles";
+import { spanText } from "../units";
 import { proofOf } from "../why";
 import { Bottlenecks } from "./Bottlenecks";
 import { Chart } from "./Chart";
@@ -55,7 +57,7 @@ export function RunView({ run, label, alone, charts, state, span, update, palett
   const link = linkOf.get(state.link ?? "") ?? null;
   const hovered = connectionOf.get(state.hovered ?? "") ?? chosen;
   const lit = useMemo(() => litBy(run, hovered, link), [run, hovered, link]);
-  const colours = useMemo(() => new Map(charts[0]?.lines.map((line) => [line.label, line.colour])), [charts]);
+  const colours = useMemo(() => coloursOf(run, charts, own), [run, charts, own]);
   const colourOf = (connection: number) =>
     colours.get(header.connections.name[connection] ?? "") ?? lookOf(run, connection, own).colour;
   /** The connection of a line: its own, or that of its subflow. */
@@ -164,6 +166,17 @@ function Head({ run, label, alone, own }: Pick<Props, "run" | "label" | "alone" 
       {isOther ? <Tiles header={header} /> : null}
       {alone ? null : <p class="facts">{factsOf(run)}</p>}
       {header.summary ? <Proof summary={header.summary} /> : null}
+      {header.late_s ? (
+        <p class="facts">
+          Real packets: late by {spanText(header.late_s.p50)} in the median, by {spanText(header.late_s.p99)} at the
+          99th percentile, by {spanText(header.late_s.max)} at most.
+        </p>
+      ) : null}
+      {(header.faults ?? []).map((fault) => (
+        <p class="warning" key={fault}>
+          Not valid: {fault}
+        </p>
+      ))}
       {(header.warnings ?? []).map((warning) => (
         <p class="warning" key={warning}>
           {warning}
@@ -191,6 +204,17 @@ function Lead({ run, update }: { run: Run; update: Update }) {
       <Bottlenecks {...{ run, update }} />
     </>
   );
+}
+
+/** The colours of connections by name: of few all, of many those that are drawn. */
+function coloursOf(run: Run, charts: ChartSpec[], own: Inks): Map<string, string> {
+  const { name } = run.header.connections;
+  if (name.length > MOST_LINES) return new Map(charts[0]?.lines.map((line) => [line.label, line.colour]));
+  const looks = looksOf(
+    { run, own },
+    name.map((_, row) => row),
+  );
+  return new Map(name.map((one, row) => [one, looks.get(row)?.colour ?? own.ink]));
 }
 
 const numbers = (names: string[]): Map<string, number> => new Map(names.map((name, i) => [name, i]));
