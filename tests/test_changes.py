@@ -196,6 +196,7 @@ def test_the_command_changes_links_by_name(files):
         (["--link", "a-c=fast"], "--link: link `a-c`: `fast` is not a rate"),
         (["--set", "run.seed=2"], "ring.csv: --set is for scenarios (.toml); --link NAME=RATE changes a link"),
         (["--seed", "2"], "--seed 2: it is for demands by a rule, such as gravity:40Gbit/s; leave it out"),
+        (["--out", "x", "--csv", "./x"], "x: --out and --csv name one folder; give each its own"),
         (["--reroute"], "--reroute and --no-reroute say what a failure does to paths; give --each-failure too"),
     ],
 )

@@ -75,6 +75,8 @@ def check_places(*, out: Path | None, csv: Path | None, figure: Path | None, rep
             if folder.exists():
                 raise ScenarioError(f"{folder}: it exists already; name a new folder, or remove it first")
             check_place(folder)
+    if out is not None and csv is not None and out.resolve() == csv.resolve():
+        raise ScenarioError(f"{out}: --out and --csv name one folder; give each its own")
     if figure is not None:
         # Only now: matplotlib takes longer to load than most networks take to solve.
         from anabranch.figures.save import check_suffix
