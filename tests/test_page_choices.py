@@ -53,7 +53,10 @@ def on_link(page, header, name, share=0.5):
     box = page.locator("canvas").first.bounding_box()
     xs, ys = np.array(header["nodes"]["x"]), np.array(header["nodes"]["y"])
     # All nodes are seen, with room of 64 and 46 pixels for their names, and a frame of one.
-    scale = min((box["width"] - 130) / np.ptp(xs), (box["height"] - 94) / np.ptp(ys))
+    wide, high = box["width"] - 130, box["height"] - 94
+    # Places that are not of the earth are stretched, so that they fill the room.
+    xs = xs * np.clip(wide / high * np.ptp(ys) / np.ptp(xs), 1 / 2.5, 2.5)
+    scale = min(wide / np.ptp(xs), high / np.ptp(ys))
     link = header["links"]["name"].index(name)
     a, b = header["links"]["source"][link], header["links"]["target"][link]
     x, y = (values[a] + share * (values[b] - values[a]) for values in (xs, ys))
@@ -259,7 +262,7 @@ def test_loads_that_were_not_recorded_are_shown_as_their_means(open_file, tmp_pa
     expect(told).to_contain_text(f"{float(f'{100.0 * mean:.3g}'):g} % of 10 Mbit/s, the mean after the warm-up")
     expect(told).to_contain_text("2 connections have a path over it; rates were not recorded.")
     page.keyboard.press("Escape")
-    expect(page.locator(".legend")).to_contain_text("utilisation, the mean after the warm-up, 0 %")
+    expect(page.locator(".legend")).to_contain_text("filled by utilisation, the mean after the warm-up.")
     # No queue was recorded: no disc is spoken of.
     expect(page.locator(".map .disc")).to_have_count(0)
     content.header["links"]["utilisation"] = [None] * len(content.header["links"]["name"])

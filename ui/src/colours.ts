@@ -73,8 +73,10 @@ export function lookOf(run: Run, connection: number, own: Inks, rank = connectio
 
 /** How far the hues of shades are from a protocol's own, in degrees: those next to each other in rank differ most. */
 const HUES = [0, 42, -42, 24, -24, 52, -52, 12];
-/** A colour of less chroma is a grey, and has shades of grey. */
+/** A colour of less chroma is a grey, and has tinted greys of all hues. */
 const GREY = 0.04;
+const TINT = 0.085;
+const TINTS = [0, 45, 255, 150, 320, 90, 200, 20];
 const LEAST_CHROMA = 0.1;
 
 /** The shades of a colour: itself first, then those that can best be told from the ones before, also without colours. */
@@ -90,17 +92,19 @@ export function shadesOf(colour: string, own: Inks): Shade[] {
       : mixed(colour, own.paper, (TO_PAPER * (level - before)) / Math.max(after, 1)),
   );
   return apart(before).map((level, rank) => ({
-    colour: rank === 0 ? colour : turned(colour, levels[level] as string, HUES[rank] as number),
+    colour: rank === 0 ? colour : turned(colour, levels[level] as string, rank),
     width: WIDTHS[Math.abs(level - before) % 2] as number,
   }));
 }
 
 /** A colour of another hue that is as light as a shade. */
-function turned(colour: string, shade: string, degrees: number): string {
+function turned(colour: string, shade: string, rank: number): string {
   const { chroma, hue } = toOklch(colour);
-  if (chroma < GREY) return shade;
   const wanted = lightness(shade);
-  const found = { lightness: wanted, chroma: Math.max(chroma, LEAST_CHROMA), hue: hue + degrees };
+  const found =
+    chroma < GREY
+      ? { lightness: wanted, chroma: TINT, hue: TINTS[rank] as number }
+      : { lightness: wanted, chroma: Math.max(chroma, LEAST_CHROMA), hue: hue + (HUES[rank] as number) };
   // How light a colour looks here is measured by its luminance; a few steps find it.
   for (let step = 0; step < 4; step++) found.lightness += wanted - lightness(fromOklch(found));
   return fromOklch(found);

@@ -4,6 +4,8 @@ export interface Nodes {
   name: string[];
   x: number[];
   y: number[];
+  /** Where nodes have a place on the earth. */
+  longitude?: (number | null)[];
 }
 
 export interface Links {

@@ -10,7 +10,6 @@ import "./run.css";
 import "./chart.css";
 import "./table.css";
 import { Served } from "./serve/Served";
-import { pageTitle } from "./titles";
 import { App } from "./views/App";
 
 const SOON_MS = 50;
@@ -26,7 +25,6 @@ async function begin(place: Element): Promise<void> {
       render(<Served palette={palette} />, place);
       return;
     }
-    document.title = pageTitle(runs.map((run) => run.header));
     render(<App runs={runs} palette={palette} />, place);
     // Once the browser has drawn that.
     setTimeout(async () => render(<App runs={await whole()} palette={palette} />, place), SOON_MS);

@@ -5,11 +5,15 @@ import type { Run } from "./data";
 /** Rates of less than this share of the greatest sum count as nothing going on. */
 const BUSY = 0.5;
 
+/** Whether some run goes on: only its end tells whether it was finished. */
+export const isGrowing = (runs: Run[]): boolean =>
+  runs.some(({ header }) => header.kind === "run" && header.finished === undefined);
+
 /** The time at which a page of these runs opens; the last sample while a run still grows. */
 export function openingTime(runs: Run[]): number {
   const last = Math.max(...runs.map((run) => run.times[run.times.length - 1] ?? 0));
   const own = runs.filter((run) => run.header.kind === "run" && run.times.length > 1);
-  if (!own.length || own.some((run) => run.header.finished === undefined)) return last;
+  if (!own.length || isGrowing(own)) return last;
   const counts = own.map(presentOf);
   const times = (own[0] as Run).times;
   const scores = times.map((time) =>

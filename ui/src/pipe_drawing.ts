@@ -2,9 +2,10 @@
 
 import type { Inks } from "./colours";
 import { utilisationColour, utilisationRamp } from "./colours";
+import type { Nodes } from "./data";
 import type { Drawing } from "./drawing";
 import { type Point, placed } from "./geometry";
-import { along, beside, curveOf, type Pipe, trimmed } from "./pipes";
+import { along, beside, curveOf, lengthOf, type Pipe, trimmed } from "./pipes";
 import { capacityAt, utilisation } from "./selection";
 import { rateText, sizeText } from "./units";
 
@@ -18,6 +19,8 @@ const NODE_HEIGHT = 26;
 /** What is drawn of a small network, beside what is drawn of any. */
 export interface SmallDrawing extends Drawing {
   pipes: Pipe[];
+  /** The nodes, at the places where they are drawn. */
+  nodes: Nodes;
 }
 
 /** How far a node reaches to either side of its middle. */
@@ -27,17 +30,18 @@ export function reachOf(context: CanvasRenderingContext2D, name: string): number
 }
 
 export function drawSmall(context: CanvasRenderingContext2D, drawing: SmallDrawing): void {
-  const { run, pipes, view, own } = drawing;
-  const { nodes, links } = run.header;
+  const { run, pipes, nodes, view, own } = drawing;
+  const { links } = run.header;
   context.clearRect(0, 0, context.canvas.width, context.canvas.height);
   context.lineCap = "butt";
-  const curves = pipes.map((pipe) => curveOf(pipe, run.header, view));
+  const curves = pipes.map((pipe) => curveOf(pipe, nodes, links, view));
   for (const [i, pipe] of pipes.entries()) drawPipe(context, drawing, pipe, curves[i] as Point[]);
   for (const [i, pipe] of pipes.entries()) {
     const [from, to] = [links.source[pipe.link] as number, links.target[pipe.link] as number];
     const ends = [from, to].map((node) => reachOf(context, nodes.name[node] ?? "") + 6) as [number, number];
-    drawQueue(context, drawing, pipe, trimmed(curves[i] as Point[], ...ends));
-    drawName(context, drawing, pipe, curves[i] as Point[]);
+    const free = trimmed(curves[i] as Point[], ...ends);
+    drawQueue(context, drawing, pipe, free);
+    drawName(context, drawing, pipe, free);
   }
   for (const [node, name] of nodes.name.entries()) drawNode(context, name, placed(nodes, node, view), own);
 }
@@ -132,13 +136,14 @@ function drawQueue(context: CanvasRenderingContext2D, drawing: SmallDrawing, pip
     drawPacket(context, place, Math.min(Math.max(filled - count, 0), 1), own);
     end = place;
   }
-  if (waiting === 0) return;
+  if (waiting === 0 || lengthOf(row) < STEP * PACKETS + ROOM_FOR_TEXT) return;
   const text = sizeText(waiting);
   context.font = `11px ${FONT}`;
   context.textAlign = "left";
   outlined(context, text, end.x + 9, end.y + 4, own.soft, own.paper);
 }
 
+const ROOM_FOR_TEXT = 30;
 const PACKET = 6;
 const STEP = 8;
 
@@ -157,8 +162,8 @@ const inwards = ({ bow }: Pipe): number => (bow > 0 ? -1 : 1);
 
 /** The name of a link and its capacity, beside its middle. */
 function drawName(context: CanvasRenderingContext2D, drawing: SmallDrawing, pipe: Pipe, curve: Point[]): void {
-  const { run, sample, own } = drawing;
-  const { links, nodes } = run.header;
+  const { run, sample, own, nodes } = drawing;
+  const { links } = run.header;
   const i = Math.floor((curve.length - 1) / 2);
   const [before, here, after] = [curve[i - 1], curve[i], curve[i + 1]] as [Point, Point, Point];
   const length = Math.hypot(after.x - before.x, after.y - before.y) || 1;
@@ -176,14 +181,15 @@ function drawName(context: CanvasRenderingContext2D, drawing: SmallDrawing, pipe
   const x = here.x + normal.x * far;
   const y = here.y + normal.y * far + 4;
   context.textAlign = isSteep ? (normal.x > 0 ? "left" : "right") : "center";
-  if (!title) {
-    context.font = `12px ${FONT}`;
-    outlined(context, facts, x, y, own.ink, own.paper);
-    return;
-  }
   context.font = `600 12.5px ${FONT}`;
   const width = context.measureText(title).width;
   context.font = `12px ${FONT}`;
+  // A short level link has room for one of both.
+  const isShort = !isSteep && width + context.measureText(facts).width > lengthOf(curve) + 30;
+  if (!title || isShort) {
+    outlined(context, title || facts, x, y, own.ink, own.paper);
+    return;
+  }
   const rest = context.measureText(` ${facts}`).width;
   const start = isSteep ? (normal.x > 0 ? x : x - width - rest) : x - (width + rest) / 2;
   context.textAlign = "left";

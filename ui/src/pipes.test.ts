@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Header, Run } from "./data";
-import { along, beside, curveOf, isSmall, pipesOf, trimmed, WIDEST } from "./pipes";
+import { along, beside, curveOf, isFlat, isSmall, pipesOf, spread, trimmed, WIDEST } from "./pipes";
 
 const header = {
   nodes: { name: ["home", "server"], x: [0, 100], y: [0, 0] },
@@ -22,7 +22,9 @@ test("links that connections use are pipes as wide as their capacity, and bow ap
     [2, WIDEST / 2],
   ]);
   expect((pipes[0]?.bow ?? 0) + (pipes[1]?.bow ?? 0)).toBe(0);
-  const [up, down] = pipes.map((pipe) => curveOf(pipe, header, { scale: 3, x: 0, y: 0 })[14]?.y as number);
+  const [up, down] = pipes.map(
+    (pipe) => curveOf(pipe, header.nodes, header.links, { scale: 3, x: 0, y: 0 })[14]?.y as number,
+  );
   expect(Math.abs((up as number) - (down as number))).toBeGreaterThan(60);
 });
 
@@ -35,6 +37,21 @@ test("a network of many nodes is not small", () => {
   expect(isSmall(header)).toBe(true);
   expect(isSmall({ ...header, nodes: { name: Array(7).fill("a"), x: [], y: [] } })).toBe(false);
   expect(isSmall({ ...header, nodes: { name: ["a"], x: [0], y: [0] } })).toBe(false);
+});
+
+test("very different capacities have widths that can be read", () => {
+  const mixed = { header, subflowsOver: [[0], [], [1], []] } as unknown as Run;
+  expect(pipesOf(mixed, [1e6, 48e6]).map(({ width }) => width)).toEqual([WIDEST / 2, WIDEST * Math.sqrt(1 / 8)]);
+});
+
+test("a network that is no map fills its room, and a row stays a row", () => {
+  const square = { name: ["a", "b", "c"], x: [0, 100, 0], y: [0, 100, 100] };
+  // 328 - 128 by 192 - 92 pixels are left: twice as wide as high.
+  expect(spread(square, 328, 192).x).toEqual([0, 200, 0]);
+  expect(spread({ ...square, longitude: [1, 2, null] }, 328, 192).x).toEqual([0, 100, 0]);
+  const row = { name: ["a", "b", "c"], x: [0, 50, 100], y: [0, 1, 0] };
+  expect([isFlat(row), isFlat(square), isFlat(header.nodes)]).toEqual([true, false, true]);
+  expect(spread(row, 328, 192)).toEqual(row);
 });
 
 test("a line beside another one is as far from it as asked, and ends are cut off", () => {

@@ -1,6 +1,6 @@
 /** A small network as pipes between named nodes: parallel links bow apart, and each is as wide as its capacity. */
 
-import type { Header, Nodes, Run } from "./data";
+import type { Header, Links, Nodes, Run } from "./data";
 import { type Point, placed, type View } from "./geometry";
 
 /** A directed link as a pipe. */
@@ -46,9 +46,7 @@ export function pipesOf(run: Run, capacities: [number, number]): Pipe[] {
   for (const together of cables.values()) {
     together.forEach((own, rank) => {
       const bow = (rank - (together.length - 1) / 2) * BOW;
-      const widths = own.map((link) =>
-        isUsed[link] ? widthOf(links.capacity_bps[link] ?? null, capacities[1]) : UNUSED,
-      );
+      const widths = own.map((link) => (isUsed[link] ? widthOf(links.capacity_bps[link] ?? null, capacities) : UNUSED));
       own.forEach((link, i) => {
         const isForward = (links.source[link] as number) < (links.target[link] as number);
         const width = widths[i] as number;
@@ -61,16 +59,20 @@ export function pipesOf(run: Run, capacities: [number, number]): Pipe[] {
   return pipes;
 }
 
+/** Where capacities differ by more than this, widths go by their square roots, so that narrow pipes can be read. */
+const RATIO = 4;
+
 /** As wide as the capacity, on one scale for the page; what has no limit is the widest. */
-function widthOf(capacity: number | null, most: number): number {
+function widthOf(capacity: number | null, [least, most]: [number, number]): number {
   if (capacity === null || !(most > 0)) return WIDEST;
-  return Math.max(NARROWEST, (WIDEST * capacity) / most);
+  const share = capacity / most;
+  return Math.max(NARROWEST, WIDEST * (most > RATIO * least ? Math.sqrt(share) : share));
 }
 
 const STEPS = 28;
 
 /** The middle line of a pipe. */
-export function curveOf(pipe: Pipe, { nodes, links }: Header, view: View): Point[] {
+export function curveOf(pipe: Pipe, nodes: Nodes, links: Links, view: View): Point[] {
   const a = placed(nodes, links.source[pipe.link] as number, view);
   const b = placed(nodes, links.target[pipe.link] as number, view);
   const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
@@ -102,6 +104,13 @@ export function beside(curve: Point[], distance: number): Point[] {
   });
 }
 
+/** How long a line is. */
+export const lengthOf = (line: Point[]): number =>
+  line.reduce(
+    (sum, { x, y }, i) => (i ? sum + Math.hypot(x - (line[i - 1] as Point).x, y - (line[i - 1] as Point).y) : 0),
+    0,
+  );
+
 /** The point of a line at a distance from its beginning; nothing beyond its end. */
 export function along(line: Point[], distance: number): Point | null {
   let left = distance;
@@ -128,6 +137,27 @@ export function trimmed(curve: Point[], start: number, end: number): Point[] {
 
 /** Room around the nodes of a small network, for names, pipes and queues. */
 const ROOM = { x: 64, y: 46 };
+
+/** Places that are not of the earth are stretched by so much at most, so that they fill the room. */
+const STRETCH = 2.5;
+
+/** The nodes of a small network with places that fill a room of this size; those on the earth stay as they are. */
+export function spread(nodes: Nodes, width: number, height: number): Nodes {
+  const isOfEarth = nodes.longitude?.some((longitude) => longitude != null) ?? false;
+  const [wide, high] = [extent(nodes.x), extent(nodes.y)];
+  if (isOfEarth || !(wide > 0 && high > 0 && width > 2 * ROOM.x && height > 2 * ROOM.y)) return nodes;
+  const wanted = (width - 2 * ROOM.x) / (height - 2 * ROOM.y);
+  // What lies nearly in a row stays in a row.
+  const stretch = wide > FLAT * high ? 1 : Math.min(Math.max(wanted / (wide / high), 1 / STRETCH), STRETCH);
+  return { ...nodes, x: nodes.x.map((x) => x * stretch) };
+}
+
+const FLAT = 5;
+
+const extent = (values: number[]): number => Math.max(...values) - Math.min(...values);
+
+/** Whether all nodes lie nearly in a row. */
+export const isFlat = (nodes: Nodes): boolean => nodes.name.length === 2 || extent(nodes.x) > FLAT * extent(nodes.y);
 
 /** The view in which all nodes of a small network are seen; two nodes lie beside each other. */
 export function fittedSmall(nodes: Nodes, width: number, height: number): View {

@@ -7,7 +7,7 @@ import type { Inks } from "../colours";
 import type { Palette, Run } from "../data";
 import { factsOf } from "../facts";
 import { keptState, useKept } from "../kept";
-import { openingTime } from "../opening";
+import { isGrowing, openingTime } from "../opening";
 import { scalesOf } from "../scales";
 import type { State } from "../selection";
 import { useTheme } from "../theme";
@@ -54,6 +54,10 @@ export function App({ runs, palette }: Props) {
   const scales = useMemo(() => scalesOf(runs), [runs]);
   const labels = useMemo(() => labelsOf(runs.map((run) => run.header)), [runs]);
   const span = useMemo(() => state.span ?? wholeSpan(start_s, end_s), [state.span, start_s, end_s]);
+  useEffect(() => {
+    // The title of a run that goes on says how far it is.
+    if (!isGrowing(runs)) document.title = pageTitle(runs.map((run) => run.header));
+  }, [runs]);
   const hasTime = end_s > start_s;
   const isRun = runs.some((run) => run.header.kind === "run");
   useEnd(setState, end_s);

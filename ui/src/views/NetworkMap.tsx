@@ -3,12 +3,12 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { type Inks, utilisationRamp } from "../colours";
-import type { Palette, Run } from "../data";
+import type { Nodes, Palette, Run } from "../data";
 import { draw } from "../drawing";
 import { distanceTo, fitted, halves, lanes, linkWidths, type Point, placed, type View, zoomed } from "../geometry";
 import { moved } from "../gestures";
 import { drawSmall } from "../pipe_drawing";
-import { curveOf, fittedSmall, isSmall, pipesOf } from "../pipes";
+import { curveOf, fittedSmall, isFlat, isSmall, pipesOf, spread } from "../pipes";
 import { fileName, savePicture } from "../save";
 import type { Scales } from "../scales";
 import { loadsOf } from "../selection";
@@ -46,8 +46,13 @@ export function NetworkMap(props: Props) {
   const [pointed, setPointed] = useState<Pointed>({});
   const fingers = useRef(new Map<number, Point>());
   const way = useRef(0);
-  const { nodes, links } = run.header;
+  const { links } = run.header;
   const { width, height } = size;
+  const small = isSmall(run.header);
+  const nodes = useMemo(
+    () => (small ? spread(run.header.nodes, width, height) : run.header.nodes),
+    [small, run, width, height],
+  );
   const room = Math.sqrt((width * height) / Math.max(nodes.name.length, 1));
   const most = Math.min(Math.max(0.1 * room, 2), 9);
   const widths = useMemo(
@@ -55,7 +60,6 @@ export function NetworkMap(props: Props) {
     [links, scales, most],
   );
   const beside = useMemo(() => lanes(links, widths), [links, widths]);
-  const small = isSmall(run.header);
   const pipes = useMemo(() => (small ? pipesOf(run, scales.capacity_bps) : []), [small, run, scales]);
   const whole = useMemo(() => (small ? fittedSmall : fitted)(nodes, width, height), [small, nodes, width, height]);
   const shown = view ?? whole;
@@ -65,11 +69,11 @@ export function NetworkMap(props: Props) {
       small
         ? pipes.map((pipe) => ({
             link: pipe.link,
-            line: curveOf(pipe, run.header, shown),
+            line: curveOf(pipe, nodes, links, shown),
             near: NEAR + pipe.width / 2,
           }))
         : lines.map((line, link) => ({ link, line, near: NEAR })),
-    [small, pipes, lines, shown, run],
+    [small, pipes, lines, shown, nodes, links],
   );
   const change = (by: (view: View) => View) => setView((old) => by(old ?? whole));
   const latest = useRef(change);
@@ -105,7 +109,7 @@ export function NetworkMap(props: Props) {
     // Zoomed in, nodes and discs grow with the network, but less.
     const near = room * Math.min(Math.max(Math.sqrt(shown.scale / whole.scale), 0.7), 3);
     const drawing = { ...props, view: { ...shown, width, height }, lines, widths, beside, room: near };
-    if (small) drawSmall(context, { ...drawing, pipes });
+    if (small) drawSmall(context, { ...drawing, pipes, nodes });
     else draw(context, drawing);
   });
 
@@ -119,7 +123,7 @@ export function NetworkMap(props: Props) {
     const here = placeOf(event);
     const before = fingers.current.get(event.pointerId);
     if (!before) {
-      setPointed(pointedAt(props.run, targets, shown, here));
+      setPointed(pointedAt(nodes, targets, shown, here));
       return;
     }
     const there = new Map(fingers.current);
@@ -154,7 +158,7 @@ export function NetworkMap(props: Props) {
   };
 
   return (
-    <figure class={`map ${small ? "small" : ""} ${small && nodes.name.length === 2 ? "pair" : ""}`}>
+    <figure class={`map ${small ? "small" : ""} ${small && isFlat(run.header.nodes) ? "flat" : ""}`}>
       <canvas
         ref={canvas}
         tabIndex={0}
@@ -197,6 +201,15 @@ export function NetworkMap(props: Props) {
   );
 }
 
+/** That loads are means over a run. */
+function Mean() {
+  return (
+    <>
+      , the mean after the <Term of="warmUp" />
+    </>
+  );
+}
+
 /** What colours and sizes on the map mean. */
 function Legend({
   run,
@@ -214,10 +227,21 @@ function Legend({
   const loads = loadsOf(run);
   const most = scales.backlog_bytes;
   const hasQueues = run.table("link", "backlog_bytes") && most > 0;
-  if (small && run.variables("subflow").includes("granted_bps")) {
+  if (small) {
+    const hasRates = run.variables("subflow").includes("granted_bps");
     return (
       <span class="legend">
-        Width: <Term of="capacity" />, filled with the rates of connections.
+        Width: <Term of="capacity" />
+        {hasRates ? (
+          ", filled with the rates of connections."
+        ) : loads === "none" ? (
+          "; load was not recorded."
+        ) : (
+          <>
+            , filled by <Term of="utilisation" />
+            {loads === "mean" ? <Mean /> : null}.
+          </>
+        )}
         {hasQueues ? ` Squares: bytes that wait; ten are ${sizeText(most)}, the longest queue.` : ""}
       </span>
     );
@@ -231,7 +255,7 @@ function Legend({
           <Term of="utilisation" />
           {loads === "mean" ? (
             <>
-              , the mean after the <Term of="warmUp" />,
+              <Mean />,
             </>
           ) : null}{" "}
           0 %
@@ -263,8 +287,7 @@ interface Target {
   near: number;
 }
 
-function pointedAt(run: Run, targets: Target[], view: View, here: Point): Pointed {
-  const { nodes } = run.header;
+function pointedAt(nodes: Nodes, targets: Target[], view: View, here: Point): Pointed {
   let [node, least]: [number | null, number] = [null, NEAR];
   nodes.name.forEach((_, i) => {
     const { x, y } = placed(nodes, i, view);
