@@ -69,6 +69,14 @@ def test_demands_are_made_of_rows(ring):
     assert weighted.connections["start_s"].to_list() == [0.0, 0.005]
 
 
+def test_a_rule_for_some_nodes_names_those_that_are_there(ring):
+    assert len(ab.gravity(ring, "1 Mbit/s", nodes=["a", "c"])) == 2
+    with pytest.raises(
+        ValueError, match=r"there is no node `d` \(there is `a`, `b`, `c`\); name one of the network's 3"
+    ):
+        ab.gravity(ring, "1 Mbit/s", nodes=["a", "d"])
+
+
 @pytest.mark.parametrize(
     ("rows", "said"),
     [

@@ -9,6 +9,7 @@ from anabranch.model.arguments import Rate, whole
 from anabranch.model.demands import Demands
 from anabranch.model.network import Network
 from anabranch.model.quantities import rate_bps
+from anabranch.model.spelling import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ def _members(network: Network, nodes: Sequence[str] | None) -> list[int] | None:
     for name in nodes:
         number = network.core.find_node(name)
         if number is None:
-            raise ValueError(f"there is no node `{name}`{network.core.node_hint(name)}; name nodes of the network")
+            raise ValueError(unknown("node", name, network.core.node_names))
         numbers.append(number)
     return numbers
 
