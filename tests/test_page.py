@@ -219,6 +219,22 @@ def test_a_word_is_explained_at_hand(open_report, how):
     expect(meaning).to_have_count(0)
 
 
+def test_a_meaning_that_was_asked_for_stays_until_one_presses_elsewhere(open_report):
+    page = open_report("one")
+    word = page.get_by_label("head line").get_by_role("button", name="Jain's index")
+    meaning = page.get_by_role("tooltip")
+    word.hover()
+    expect(meaning).to_be_visible()
+    page.mouse.move(5, 5)
+    expect(meaning).to_have_count(0)
+    word.click()
+    page.mouse.move(5, 5)
+    page.wait_for_timeout(100)
+    expect(meaning).to_be_visible()
+    page.locator("h1").click()
+    expect(meaning).to_have_count(0)
+
+
 def test_what_a_word_means_goes_and_what_is_chosen_stays(open_report):
     page = open_report("one", hash="#connection=through")
     page.get_by_label("head line").get_by_role("button", name="longest queue").press("Enter")

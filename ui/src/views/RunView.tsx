@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks";
 import type { ChartSpec, Range } from "../chart_spec";
 import { subflowChart } from "../charts";
-import { type Inks, lookOf } from "../colours";
+import { type Inks, protocolColour } from "../colours";
 import type { Palette, Run } from "../data";
 import { factsOf } from "../facts";
 import { looksOf } from "../looks";
@@ -59,7 +59,7 @@ export function RunView({ run, label, alone, charts, state, span, update, palett
   const lit = useMemo(() => litBy(run, hovered, link), [run, hovered, link]);
   const colours = useMemo(() => coloursOf(run, charts, own), [run, charts, own]);
   const colourOf = (connection: number) =>
-    colours.get(header.connections.name[connection] ?? "") ?? lookOf(run, connection, own).colour;
+    colours.get(header.connections.name[connection] ?? "") ?? protocolColour(run, connection, own);
   /** The connection of a line: its own, or that of its subflow. */
   const lineOf = (line: string): string | null => {
     const subflow = subflowOf.get(line);

@@ -16,6 +16,8 @@ export function Term({ of, children }: { of: TermName; children?: string }) {
   const button = useRef<HTMLButtonElement>(null);
   const bubble = useRef<HTMLSpanElement>(null);
   const timer = useRef(0);
+  /** Whether it stays when the pointer goes: it was asked for, and did not show by itself. */
+  const stays = useRef(false);
   const id = useId();
 
   useEffect(() => {
@@ -46,11 +48,18 @@ export function Term({ of, children }: { of: TermName; children?: string }) {
   const enter = (event: PointerEvent) => {
     if (event.pointerType !== "mouse") return;
     clearTimeout(timer.current);
+    stays.current = false;
     timer.current = window.setTimeout(() => setOpen(true), REST_MS);
   };
   const leave = (event: PointerEvent) => {
     clearTimeout(timer.current);
-    if (event.pointerType === "mouse") setOpen(false);
+    if (event.pointerType === "mouse" && !stays.current) setOpen(false);
+  };
+  const press = (event: MouseEvent) => {
+    event.stopPropagation();
+    clearTimeout(timer.current);
+    setOpen(!(open && stays.current));
+    stays.current = !stays.current || !open;
   };
   return (
     <>
@@ -60,11 +69,7 @@ export function Term({ of, children }: { of: TermName; children?: string }) {
         class="term"
         aria-expanded={open}
         {...(open ? { "aria-describedby": id } : {})}
-        onClick={(event) => {
-          event.stopPropagation();
-          clearTimeout(timer.current);
-          setOpen(!open);
-        }}
+        onClick={press}
         onBlur={() => setOpen(false)}
         onPointerEnter={enter}
         onPointerLeave={leave}
