@@ -96,17 +96,26 @@ def write_long(page):
     field.fill(text)
 
 
+def opened_section(page, name):
+    """Open a section of the form."""
+    section = page.locator("details.section").filter(has=page.locator(f"summary > code:text-is('{name}')")).first
+    section.locator("summary").first.click()
+    return section
+
+
 def test_runs_are_listed_filtered_and_compared(site, open_page):
     page = open_page(site)
-    page.wait_for_selector("tbody tr")
-    expect(page.get_by_role("row")).to_have_count(3)
+    page.wait_for_selector(".tile")
+    expect(page.locator(".tile")).to_have_count(2)
     expect(page.get_by_text("1 folder cannot be shown")).to_be_visible()
-    page.get_by_role("searchbox").fill("vo-le")
-    expect(page.get_by_role("row")).to_have_count(2)
+    page.get_by_role("searchbox").fill("leave vo-le")
+    expect(page.locator(".tile")).to_have_count(1)
     page.get_by_role("searchbox").fill("")
+    page.get_by_label("order").select_option("by folder")
+    expect(page.locator(".tile .choose")).to_have_text(["deep/vo le tran", "one"])
     page.get_by_label("choose one").check()
     page.get_by_label("choose deep/vo le tran").check()
-    page.get_by_role("link", name="view 2 side by side").click()
+    page.get_by_role("link", name="compare 2 side by side").click()
     expect(page.locator("article h2")).to_have_text(["d-SLEN", "Vo-Le-Tran"])
     # The address has it all: the same in another window, and the way back leads to the same choice.
     other = open_page(site, page.url.removeprefix(site.origin))
@@ -119,7 +128,7 @@ def test_a_run_is_started_watched_and_stopped(site, open_page, folder):
     page = open_page(site, "#/new?from=join-and-leave.toml")
     page.wait_for_selector(".form")
     write_long(page)
-    page.get_by_label("name").fill("watched")
+    page.get_by_label("name", exact=True).first.fill("watched")
     page.wait_for_selector("button[type=submit]:enabled")
     page.get_by_role("button", name="start").click()
     page.wait_for_selector("article")
@@ -142,16 +151,15 @@ def test_a_run_is_started_watched_and_stopped(site, open_page, folder):
     page.wait_for_url("**/#/runs/watched")
     page.wait_for_selector("article")
     assert not read_result(folder / "watched").meta["finished"]
-    expect(home.get_by_role("row", name="watched")).to_contain_text("stopped at")
+    expect(home.get_by_role("article", name="watched")).to_contain_text("stopped at")
 
 
 def test_the_form_shows_a_mistake_at_its_field_and_starts_when_it_is_right(site, open_page, folder):
-    page = open_page(site, "#/new")
+    page = open_page(site, "#/new?from=empty")
     page.wait_for_selector(".form")
     page.get_by_label("title").fill("by hand")
     for name, ends in [("link", ("a", "b")), ("connection", ("a", "b"))]:
-        section = page.locator("details.section").filter(has=page.locator(f"summary > code:text-is('{name}')")).first
-        section.locator("summary").first.click()
+        section = opened_section(page, name)
         section.get_by_role("button", name=f"add a {name}").click()
         for key, end in zip(("source", "target"), ends, strict=True):
             section.locator(f"[data-key='{name}.0.{key}'] input").fill(end)
@@ -178,8 +186,8 @@ def test_nothing_starts_while_a_field_is_half_written(site, open_page):
     page = open_page(site, "#/new?from=join-and-leave.toml")
     page.wait_for_selector("button[type=submit]:enabled")
     start, verdict = page.get_by_role("button", name="start"), page.locator(".verdict")
-    section = page.locator("details.section").filter(has=page.locator("summary > code:text-is('connection')")).first
-    section.locator("summary").nth(1).click()
+    section = opened_section(page, "connection")
+    section.locator("details.item > summary").first.click()
     paths = page.locator("[data-key='connection.0.paths']")
     choice = paths.get_by_label("form of paths")
     if choice.count():
@@ -189,10 +197,11 @@ def test_nothing_starts_while_a_field_is_half_written(site, open_page):
     # Longer than until it would be checked.
     page.wait_for_timeout(1000)
     assert start.is_disabled()
-    expect(verdict).to_have_text("not valid yet")
+    expect(verdict).to_have_text(re.compile("^connection.0.paths: this is no list yet"))
     expect(page.get_by_role("tab", name="text")).to_be_disabled()
     paths.locator("input").fill("")
     page.wait_for_selector("button[type=submit]:enabled")
+    opened_section(page, "run")
     seed = page.locator("[data-key='run.seed'] input")
     for text in ("1e", "9007199254740993"):
         seed.fill("")
@@ -208,8 +217,9 @@ def test_nothing_starts_while_a_field_is_half_written(site, open_page):
 def test_a_list_goes_with_the_table_that_is_removed(site, open_page):
     page = open_page(site, "#/new?from=join-and-leave.toml")
     page.wait_for_selector("button[type=submit]:enabled")
-    section = page.locator("details.section").filter(has=page.locator("summary > code:text-is('connection')")).first
-    section.locator("summary").nth(1).click()
+    section = opened_section(page, "connection")
+    section.locator("details.item > summary").first.click()
+    section.get_by_text("more settings").first.click()
     after = page.locator("[data-key='connection.0.after'] input")
     after.fill('[ "last" ]')
     expect(after).to_have_value('[ "last" ]')
@@ -248,37 +258,41 @@ def test_a_scenario_that_the_form_cannot_hold_exactly_opens_as_text(tmp_path, op
         page = open_page(site, "#/new?from=large.toml")
         page.get_by_text("run.seed is beyond 2^53").wait_for()
         expect(page.get_by_label("scenario as TOML")).to_have_value(re.compile("9007199254740993"))
-        expect(page.get_by_role("tab", name="form")).to_be_disabled()
+        expect(page.get_by_role("tab", name="all settings")).to_be_disabled()
         expect(page.get_by_role("button", name="start")).to_be_enabled()
 
 
 def test_every_example_opens_in_the_form_and_is_right(site, open_page):
     page = open_page(site, "#/new")
-    choice = page.get_by_label("begin from")
-    page.wait_for_selector("option:nth-child(3)", state="attached")
-    for file in sorted(SCENARIOS.glob("*.toml")):
-        choice.select_option(file.name)
-        page.wait_for_url(f"**from={file.name}")
+    page.wait_for_selector(".tile")
+    files = sorted(file.relative_to(SCENARIOS).as_posix() for file in SCENARIOS.rglob("*.toml"))
+    assert sorted(tile.get_attribute("aria-label") for tile in page.locator(".tile").all()) == files
+    for file in files:
+        page.get_by_role("article", name=file, exact=True).get_by_role("link").click()
         page.wait_for_selector(".form")
         page.wait_for_selector("button[type=submit]:enabled")
-        expect(page.locator(".verdict")).to_have_text(re.compile("^valid"))
+        expect(page.locator(".verdict")).to_have_text(re.compile("^valid: "))
+        page.go_back()
+        page.wait_for_selector(".tile")
 
 
 def test_an_empty_folder_says_what_to_do(tmp_path, open_page):
     with Served(Settings(tmp_path)) as site:
         page = open_page(site)
         page.get_by_text("There is no run in this folder yet").wait_for()
-        page.get_by_role("link", name="start one here").click()
-        page.wait_for_selector(".form")
+        page.get_by_role("link", name="start with an example").click()
+        # Those that come with anabranch are there without any folder.
+        page.get_by_role("link", name="Join and leave").click()
+        page.wait_for_selector("button[type=submit]:enabled")
 
 
 def test_the_token_leaves_the_address_and_is_kept(folder, open_page):
     with Served(Settings(folder, token=TOKEN)) as site:
         page = open_page(site, f"?token={TOKEN}")
-        page.wait_for_selector("tbody tr")
+        page.wait_for_selector(".tile")
         assert TOKEN not in page.url
         page.reload()
-        page.wait_for_selector("tbody tr")
+        page.wait_for_selector(".tile")
         assert page.context.cookies()[0]["httpOnly"]
         # It would go on asking when the server is gone.
         page.close()
@@ -287,7 +301,13 @@ def test_the_token_leaves_the_address_and_is_kept(folder, open_page):
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_nothing_is_wider_than_the_window(site, open_page, width, dark):
-    for place, there in [("", "tbody tr"), ("#/new?from=join-and-leave.toml", ".form"), ("#/runs/one", "article")]:
+    for place, there in [
+        ("", ".tile"),
+        ("#/new", ".tile"),
+        ("#/new?from=join-and-leave.toml", ".form"),
+        ("#/guide", "dl"),
+        ("#/runs/one", "article"),
+    ]:
         page = open_page(site, place, width=width, dark=dark)
         page.wait_for_selector(there)
         assert page.evaluate("document.documentElement.scrollWidth") <= width, place
@@ -302,7 +322,7 @@ def test_a_scenario_with_a_long_name_fits_a_narrow_window(folder, tmp_path_facto
     with Served(Settings(folder, scenarios)) as site:
         for place in ("", "#/new", f"#/new?from={long}.toml"):
             page = open_page(site, place, width=390)
-            page.wait_for_selector("select option:nth-child(2)" if place else "tbody tr", state="attached")
+            page.wait_for_selector(".form" if "from" in place else ".tile")
             assert page.evaluate("document.documentElement.scrollWidth") <= 390, place
             # It would go on asking when the server is gone.
             page.close()
@@ -315,10 +335,12 @@ def test_many_runs_stand_apart_and_are_wide_enough_to_read(tmp_path, results, op
         results[0].write(tmp_path / name)
     with Served(Settings(tmp_path)) as site:
         home = open_page(site)
-        home.wait_for_selector("tbody tr")
+        home.wait_for_selector(".tile")
         for name in names:
             home.get_by_label(f"choose {name}").check()
-        ids = home.get_by_role("link", name="view 6 side by side").get_attribute("href").rpartition("/")[2].split(",")
+        ids = (
+            home.get_by_role("link", name="compare 6 side by side").get_attribute("href").rpartition("/")[2].split(",")
+        )
         # It would go on asking when the server is gone.
         home.close()
         for count in (1, 2, 3, 6):
@@ -353,7 +375,7 @@ def test_the_last_label_of_the_time_is_whole(tmp_path, open_page):
 
 def test_the_first_samples_are_seen_soon(site, open_page):
     page = open_page(site)
-    page.wait_for_selector("tbody tr")
+    page.wait_for_selector(".tile")
     body = json.dumps({"scenario": (SCENARIOS / "join-and-leave.toml").read_text(), "sets": LONG})
     begin = time.monotonic()
     answer = page.request.post(f"{site.origin}api/jobs", data=body, headers=AS_JSON)
@@ -364,3 +386,83 @@ def test_the_first_samples_are_seen_soon(site, open_page):
     assert time.monotonic() - begin < 15
     page.request.delete(f"{site.origin}api/jobs/{job['id']}")
     page.wait_for_url("**/#/runs/**")
+
+
+def test_a_card_has_a_picture_numbers_and_a_date_that_all_read_alike(site, open_page):
+    page = open_page(site)
+    card = page.get_by_role("article", name="one", exact=True)
+    expect(card.locator("polyline")).to_have_count(3)
+    expect(card.locator(".numbers")).to_contain_text("away from fair")
+    expect(card.locator("time")).to_have_text(re.compile(r"^20\d\d-\d\d-\d\d \d\d:\d\d$"))
+    card.get_by_role("link", name="Join and leave").click()
+    page.wait_for_url("**/#/runs/one")
+
+
+def test_a_run_is_renamed_deleted_and_brought_back(site, open_page, folder):
+    page = open_page(site)
+    page.get_by_label("rename one").click()
+    question = page.get_by_role("dialog")
+    question.get_by_label("title").fill("The first")
+    question.get_by_label("folder").fill("first run")
+    question.get_by_role("button", name="rename").click()
+    card = page.get_by_role("article", name="first-run")
+    expect(card).to_contain_text("The first")
+    page.get_by_label("delete first-run").click()
+    page.get_by_role("dialog").get_by_role("button", name="cancel").click()
+    assert (folder / "first-run").is_dir()
+    page.get_by_label("delete first-run").click()
+    page.get_by_role("dialog").get_by_role("button", name="delete").click()
+    expect(card).to_have_count(0)
+    assert not (folder / "first-run").exists()
+    page.get_by_role("button", name="undo").click()
+    expect(card).to_be_visible()
+    page.get_by_label("delete first-run").click()
+    page.get_by_role("dialog").get_by_role("button", name="delete").click()
+    page.get_by_text("1 run in the trash").click()
+    page.get_by_role("button", name="empty the trash").click()
+    page.get_by_role("button", name="remove it").click()
+    expect(page.get_by_text("in the trash")).to_have_count(1)  # the message of what was deleted
+    assert not (folder / ".trash").exists()
+
+
+def test_the_form_changes_its_line_of_the_text_and_nothing_else(site, open_page):
+    page = open_page(site, "#/new?from=join-and-leave.toml")
+    page.get_by_label("duration").first.fill("6 s")
+    page.locator(".basics select").select_option("vo-le-tran")
+    expect(page.locator(".verdict")).to_have_text("valid: 3 nodes, 6 links, 3 connections, 6 s")
+    page.get_by_role("tab", name="text").click()
+    text = page.get_by_label("scenario as TOML").input_value()
+    before = (SCENARIOS / "join-and-leave.toml").read_text(encoding="utf-8")
+    added = '\n[defaults.connection]\nprotocol = "vo-le-tran"\n'
+    assert text == before.replace('"4 s"', '"6 s"') + added
+    # What applies is shown where nothing stands.
+    page.get_by_role("tab", name="all settings").click()
+    section = opened_section(page, "connection")
+    section.locator("details.item > summary").first.click()
+    form = page.locator("[data-key='connection.0.protocol'] select").first
+    assert form.evaluate("(own) => own.selectedOptions[0].text") == "vo-le-tran, from [defaults]"
+
+
+def test_a_mistake_in_the_text_is_marked_at_its_line(site, open_page):
+    page = open_page(site, "#/new?from=join-and-leave.toml")
+    page.wait_for_selector(".form")
+    page.get_by_role("tab", name="text").click()
+    field = page.get_by_label("scenario as TOML")
+    text = field.input_value()
+    line = text[: text.index('"8 Mbit/s"')].count("\n") + 1
+    field.fill(text.replace('"8 Mbit/s"', '"8 apples"'))
+    expect(page.locator(".verdict")).to_have_text(re.compile(f"^line {line}: .*apples.* is not a rate"))
+    expect(page.locator(".lines .wrong")).to_have_text(re.compile(rf"^{line}\s*$"))
+    # The mark lies on its line, and the number beside it.
+    mark, number = page.locator(".band").bounding_box(), page.locator(".lines .wrong").bounding_box()
+    assert abs(mark["y"] - number["y"]) < 6
+    assert page.locator(".lines span").count() == text.count("\n") + 1
+
+
+def test_an_untouched_form_complains_of_nothing(site, open_page):
+    page = open_page(site, "#/new?from=empty")
+    expect(page.locator(".verdict")).to_have_text("add links and connections")
+    expect(page.locator(".failed")).to_have_count(0)
+    expect(page.get_by_role("button", name="start")).to_be_disabled()
+    page.get_by_label("duration").first.fill("ten")
+    expect(page.locator(".verdict.failed")).to_be_visible()

@@ -6,6 +6,7 @@ Cards are made in child processes, since a run may take as much memory as its ta
 from __future__ import annotations
 
 import json
+import math
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from threading import Lock
@@ -127,7 +128,11 @@ def _rates(result: Result) -> dict[str, Any] | None:
     )
     kept = kept.head(MOST_LINES).sort("place")
     names, protocols = kept["connection"].to_list(), kept["protocol"].to_list()
-    rows = result.series["connections"].filter(pl.col("connection").is_in(names)).select("time_s", "connection", column)
+    rows = result.series["connections"].join(kept.select("connection", "start_s", "stopped_s"), on="connection")
+    # Lines are drawn for as long as their connections are there.
+    rows = rows.filter(
+        (pl.col("time_s") >= pl.col("start_s")) & (pl.col("time_s") <= pl.col("stopped_s").fill_null(math.inf))
+    )
     end_s = float(result.meta["reached_s"]) or 1.0
     bins = (pl.col("time_s") / end_s * POINTS).ceil().cast(pl.Int64).clip(1, POINTS) - 1
     means = rows.group_by("connection", bins.alias("bin")).agg(pl.col(column).mean())

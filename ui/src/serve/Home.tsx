@@ -1,52 +1,52 @@
-/** All runs of the folder, with the jobs that go on above them. */
+/** All runs of the folder as cards, with the jobs that go on above them. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
-import { spanText } from "../units";
-import { JobCard, roughText } from "./JobCard";
+import type { Palette } from "../data";
+import { useTheme } from "../theme";
+import { Delete, Rename } from "./Ask";
+import { hasText, ORDERS, orderNamed, sorted } from "./glance";
+import { JobCard } from "./JobCard";
+import { RunCard } from "./RunCard";
 import { hashOf, type Route } from "./route";
-import { ask, isAborted, isOver, type JobFacts, type RunFacts, type RunList, reasonOf } from "./server";
+import { isOver, type RunFacts, type RunList, restoreRun, type Trashed } from "./server";
+import { Trash } from "./Trash";
+import { useFolder } from "./useFolder";
 
-/** How often is looked: while a job goes on, and else. */
-const SOON_MS = 1000;
-const LATER_MS = 5000;
+/** So many cards are shown at once. */
+const MOST_SHOWN = 60;
 
 interface Props {
   route: Route & { at: "home" };
   replace: (hash: string) => void;
+  palette: Palette;
 }
 
-export function Home({ route, replace }: Props) {
-  const { list, jobs, failed } = useFolder();
-  const { filter } = route;
+/** What is asked before something is done with a run. */
+type Question = { of: "rename" | "delete"; run: RunFacts } | null;
+
+export function Home({ route, replace, palette }: Props) {
+  const { list, jobs, trash, failed, again } = useFolder();
+  const { own } = useTheme();
+  const [question, setQuestion] = useState<Question>(null);
+  const [gone, setGone] = useState<Trashed | null>(null);
+  const [most, setMost] = useState(MOST_SHOWN);
   const runs = list?.runs ?? [];
   const there = new Set(runs.map((run) => run.id));
   const chosen = route.chosen.filter((id) => there.has(id));
-  const shown = runs.filter((run) => hasText(run, filter));
+  const shown = sorted(
+    runs.filter((run) => hasText(run, route.filter)),
+    orderNamed(route.order),
+  );
   const active = jobs.filter((job) => !isOver(job) || job.state === "failed");
   const choose = (id: string, on: boolean) =>
     replace(hashOf({ ...route, chosen: on ? [...chosen, id] : chosen.filter((other) => other !== id) }));
 
   return (
     <main class="home">
-      <header>
-        <h1>Runs{list ? <span class="where"> in {list.folder}</span> : null}</h1>
-        <label class="filter">
-          <span>filter</span>
-          <input
-            type="search"
-            placeholder="title, folder or protocol"
-            value={filter}
-            onInput={(event) => replace(hashOf({ ...route, filter: event.currentTarget.value }))}
-          />
-        </label>
-        {chosen.length ? (
-          <a class="button" href={hashOf({ at: "runs", ids: chosen })}>
-            {chosen.length === 1 ? "view the chosen run" : `view ${chosen.length} side by side`}
-          </a>
-        ) : null}
-      </header>
+      <Heading {...{ list, route, replace }} chosen={chosen} />
       {failed ? <p class="failed">{failed}</p> : null}
+      {gone ? <Gone {...{ gone }} close={() => setGone(null)} changed={again} /> : null}
       {active.length ? (
         <div class="jobs">
           {active.map((job) => (
@@ -55,16 +55,132 @@ export function Home({ route, replace }: Props) {
         </div>
       ) : null}
       {list && !runs.length ? <Nothing /> : null}
-      {runs.length && !shown.length ? (
-        <p class="empty">no run has “{filter}” in its title, folder or protocols</p>
+      {runs.length && !shown.length ? <p class="empty">No run has “{route.filter}” on its card.</p> : null}
+      <div class="cards">
+        {shown.slice(0, most).map((run) => (
+          <RunCard
+            key={run.id}
+            {...{ run, palette, own }}
+            chosen={chosen.includes(run.id)}
+            choose={(on) => choose(run.id, on)}
+            rename={() => setQuestion({ of: "rename", run })}
+            remove={() => setQuestion({ of: "delete", run })}
+          />
+        ))}
+      </div>
+      {shown.length > most ? (
+        <button type="button" onClick={() => setMost(most + 4 * MOST_SHOWN)}>
+          show more of {shown.length} runs
+        </button>
       ) : null}
-      {shown.length ? <RunTable runs={shown} chosen={chosen} choose={choose} /> : null}
-      {list && !list.whole ? (
-        <p class="warning">There are more folders than the server searches; serve a subfolder.</p>
+      {question?.of === "rename" ? (
+        <Rename run={question.run} onDone={again} onClose={() => setQuestion(null)} />
       ) : null}
-      {list?.unreadable.length ? (
+      {question?.of === "delete" ? (
+        <Delete
+          run={question.run}
+          onDone={(trashed) => {
+            setGone(trashed);
+            again();
+          }}
+          onClose={() => setQuestion(null)}
+        />
+      ) : null}
+      {list ? <Rest list={list} /> : null}
+      <Trash runs={trash} changed={again} />
+    </main>
+  );
+}
+
+interface HeadingProps {
+  list: RunList | null;
+  route: Route & { at: "home" };
+  chosen: string[];
+  replace: (hash: string) => void;
+}
+
+function Heading({ list, route, chosen, replace }: HeadingProps) {
+  return (
+    <header>
+      <h1>Runs{list ? <span class="where"> in {list.folder}</span> : null}</h1>
+      <div class="tools">
+        <input
+          type="search"
+          aria-label="filter"
+          placeholder="filter by title, folder, protocol"
+          value={route.filter}
+          onInput={(event) => replace(hashOf({ ...route, filter: event.currentTarget.value }))}
+        />
+        <select
+          aria-label="order"
+          value={orderNamed(route.order)}
+          onChange={(event) => replace(hashOf({ ...route, order: event.currentTarget.value }))}
+        >
+          {Object.entries(ORDERS).map(([name, words]) => (
+            <option key={name} value={name}>
+              {words}
+            </option>
+          ))}
+        </select>
+        {chosen.length ? (
+          <>
+            <a class="button primary" href={hashOf({ at: "runs", ids: chosen })}>
+              {chosen.length === 1 ? "view the chosen run" : `compare ${chosen.length} side by side`}
+            </a>
+            <button type="button" class="plain" onClick={() => replace(hashOf({ ...route, chosen: [] }))}>
+              clear the choice
+            </button>
+          </>
+        ) : null}
+      </div>
+    </header>
+  );
+}
+
+/** What was just deleted, and the way back. */
+function Gone({ gone, close, changed }: { gone: Trashed; close: () => void; changed: () => void }) {
+  const back = () => {
+    restoreRun(gone.id).then(changed, changed);
+    close();
+  };
+  return (
+    <p class="gone" role="status">
+      <b>{gone.folder}</b> is in the trash.{" "}
+      <button type="button" class="plain" onClick={back}>
+        undo
+      </button>{" "}
+      <button type="button" class="plain" aria-label="close this message" onClick={close}>
+        ×
+      </button>
+    </p>
+  );
+}
+
+function Nothing() {
+  return (
+    <div class="nothing">
+      <p>There is no run in this folder yet.</p>
+      <p>
+        <a class="button primary" href={hashOf({ at: "new", origin: "" })}>
+          start with an example
+        </a>{" "}
+        or run <code>anabranch run scenario.toml --out runs/first</code>
+      </p>
+    </div>
+  );
+}
+
+/** What cannot be shown, and why. */
+function Rest({ list }: { list: RunList }) {
+  const count = list.unreadable.length;
+  return (
+    <>
+      {list.whole ? null : <p class="warning">There are more folders than the server searches; serve a subfolder.</p>}
+      {count ? (
         <details class="unreadable">
-          <summary>{foldersText(list.unreadable.length)} cannot be shown</summary>
+          <summary>
+            {count} {count === 1 ? "folder" : "folders"} cannot be shown
+          </summary>
           <ul>
             {list.unreadable.map(({ folder, reason }) => (
               <li key={folder}>
@@ -74,132 +190,6 @@ export function Home({ route, replace }: Props) {
           </ul>
         </details>
       ) : null}
-    </main>
+    </>
   );
-}
-
-function Nothing() {
-  return (
-    <div class="nothing">
-      <p>There is no run in this folder yet.</p>
-      <p>
-        <a class="button" href={hashOf({ at: "new", origin: "" })}>
-          start one here
-        </a>{" "}
-        or run <code>anabranch run scenario.toml --out runs/first</code>
-      </p>
-    </div>
-  );
-}
-
-interface TableProps {
-  runs: RunFacts[];
-  chosen: string[];
-  choose: (id: string, on: boolean) => void;
-}
-
-function RunTable({ runs, chosen, choose }: TableProps) {
-  return (
-    <div class="list">
-      <table>
-        <thead>
-          <tr>
-            <th>
-              <span class="unseen">chosen</span>
-            </th>
-            <th>title</th>
-            <th>folder</th>
-            <th>protocols</th>
-            <th class="number">connections</th>
-            <th class="number">seed</th>
-            <th class="number">duration</th>
-            <th class="number">events</th>
-            <th>state</th>
-            <th>when</th>
-          </tr>
-        </thead>
-        <tbody>
-          {runs.map((run) => (
-            <tr key={run.id} class={chosen.includes(run.id) ? "chosen" : ""}>
-              <td>
-                <input
-                  type="checkbox"
-                  aria-label={`choose ${run.folder}`}
-                  checked={chosen.includes(run.id)}
-                  onChange={(event) => choose(run.id, event.currentTarget.checked)}
-                />
-              </td>
-              <th scope="row">
-                <a href={hashOf({ at: "runs", ids: [run.id] })}>{run.title || run.folder}</a>
-              </th>
-              <td>{run.folder}</td>
-              <td>{protocolsText(run.protocols)}</td>
-              <td class="number">{run.connections}</td>
-              <td class="number">{run.seed}</td>
-              <td class="number">{run.duration_s === null ? "" : spanText(run.duration_s)}</td>
-              <td class="number">{run.events === null ? "" : roughText(run.events)}</td>
-              <td>{stateText(run)}</td>
-              <td>{new Date(run.written * 1000).toLocaleString()}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-/** The first names, and how many more there are. */
-function protocolsText(protocols: string[]): string {
-  const more = protocols.length - 3;
-  return protocols.slice(0, 3).join(", ") + (more > 0 ? ` and ${more} more` : "");
-}
-
-function stateText(run: RunFacts): string {
-  if (run.kind === "allocation") return run.warnings ? "not certified" : "certified";
-  const state = run.finished ? "finished" : `stopped at ${spanText(run.reached_s ?? 0)}`;
-  return run.warnings ? `${state}, ${run.warnings} ${run.warnings === 1 ? "warning" : "warnings"}` : state;
-}
-
-const foldersText = (count: number): string => `${count} ${count === 1 ? "folder" : "folders"}`;
-
-function hasText(run: RunFacts, filter: string): boolean {
-  const text = filter.trim().toLowerCase();
-  return [run.title, run.folder, ...run.protocols].some((own) => own.toLowerCase().includes(text));
-}
-
-/** Looks at jobs often, and at runs when a job has ended, or now and then. */
-function useFolder(): { list: RunList | null; jobs: JobFacts[]; failed: string } {
-  const [list, setList] = useState<RunList | null>(null);
-  const [jobs, setJobs] = useState<JobFacts[]>([]);
-  const [failed, setFailed] = useState("");
-  useEffect(() => {
-    const ended = new AbortController();
-    let timer = 0;
-    let over = -1;
-    let looked = 0;
-    const look = async () => {
-      let wait = LATER_MS;
-      try {
-        const { jobs } = await ask<{ jobs: JobFacts[] }>("api/jobs", ended.signal);
-        setJobs(jobs);
-        const nowOver = jobs.filter(isOver).length;
-        if (jobs.length > nowOver) wait = SOON_MS;
-        if (nowOver !== over || performance.now() - looked >= LATER_MS - SOON_MS / 2) {
-          setList(await ask<RunList>("api/runs", ended.signal));
-          [over, looked] = [nowOver, performance.now()];
-        }
-        setFailed("");
-      } catch (error) {
-        if (isAborted(error)) return;
-        setFailed(reasonOf(error));
-      }
-      if (!ended.signal.aborted) timer = window.setTimeout(look, document.hidden ? LATER_MS : wait);
-    };
-    void look();
-    return () => {
-      ended.abort();
-      window.clearTimeout(timer);
-    };
-  }, []);
-  return { list, jobs, failed };
 }

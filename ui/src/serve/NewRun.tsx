@@ -1,10 +1,12 @@
 /** A new run: a scenario in a form or as text, checked as it is written, and started. */
 
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 import { spanText } from "../units";
+import { Basics } from "./Basics";
+import { type Draft, draftOf, useCheck } from "./draft";
 import { type Faults, FaultsTold, faultOfSeed, inexactKey, type TellFault, withFault } from "./faults";
-import { hashOf } from "./route";
+import { EMPTY, hashOf } from "./route";
 import { SchemaForm } from "./SchemaForm";
 import type { Schema } from "./schema";
 import {
@@ -15,170 +17,92 @@ import {
   type Problem,
   RefusedError,
   reasonOf,
-  type ScenarioFacts,
   type ScenarioText,
-  type Source,
   send,
-  type Tables,
 } from "./server";
-
-/** So long after the last change the scenario is checked. */
-const REST_MS = 500;
-
-/** What is being written: values in the form, or text. */
-type Draft = { as: "form"; value: Tables } | { as: "text"; text: string };
+import { TextBox } from "./TextBox";
 
 export function NewRun({ origin }: { origin: string }) {
-  const [schema, setSchema] = useState<Schema | null>(null);
-  const [files, setFiles] = useState<ScenarioFacts[]>([]);
-  const [draft, setDraft] = useState<Draft | null>(null);
+  const from = origin === EMPTY ? "" : origin;
+  const { schema, draft, title, failed: unread, update } = useDraft(from);
   const [name, setName] = useState("");
   const [seed, setSeed] = useState("");
+  const [touched, setTouched] = useState(false);
   const [failed, setFailed] = useState<Problem | null>(null);
   const [starting, setStarting] = useState(false);
   const [faults, setFaults] = useState<Faults>({});
   const tellFault = useCallback<TellFault>((path, fault) => setFaults((old) => withFault(old, path, fault)), []);
-  const source = draft && sourceOf(draft, seed, origin);
-  const { answer, checking } = useCheck(source);
   const faulty = Object.keys(faults)[0];
   const seedFault = faultOfSeed(seed);
+  const digits = seed.trim() && seedFault === null ? String(BigInt(seed)) : "";
+  const { answer, checking } = useCheck(draft, { origin: from, seed: digits }, update);
   const problem =
     faulty !== undefined ? { error: faults[faulty] ?? "", key: faulty } : (failed ?? answer?.problem ?? null);
+  // Nothing is wrong yet with what nobody has touched.
+  const isQuiet = !touched && !from;
   const isWhole = faulty === undefined && seedFault === null;
-  const inexact = draft?.as === "text" && answer?.value ? inexactKey(answer.value) : null;
+  const canStart = draft && !starting && !checking && isWhole && answer?.right;
 
-  useEffect(() => {
-    const ended = new AbortController();
-    const begin = async () => {
-      const [schema, files] = await Promise.all([
-        ask<Schema>("api/schema", ended.signal),
-        ask<ScenarioFacts[]>("api/scenarios", ended.signal),
-      ]);
-      setSchema(schema);
-      setFiles(files);
-      if (!origin) return setDraft({ as: "form", value: {} });
-      const own = await ask<ScenarioText>(`api/scenarios/${encodeURIComponent(origin)}`, ended.signal);
-      setDraft(
-        own.value && inexactKey(own.value) === null ? { as: "form", value: own.value } : { as: "text", text: own.text },
-      );
-    };
-    begin().catch((error) => isAborted(error) || setFailed({ error: reasonOf(error) }));
-    return () => ended.abort();
-  }, [origin]);
-
-  const change = (draft: Draft) => {
+  const change = (next: Partial<Draft>) => {
     setFailed(null);
-    setDraft(draft);
+    setTouched(true);
+    update((old) => ({ ...old, ...next }));
   };
   const start = async () => {
+    if (!draft) return;
     setStarting(true);
     try {
-      const job = await send<JobFacts>("api/jobs", { ...source, ...(name.trim() ? { name: name.trim() } : {}) });
+      const job = await send<JobFacts>("api/jobs", {
+        scenario: draft.text,
+        ...(digits ? { seed: digits } : {}),
+        ...(from ? { origin: from } : {}),
+        ...(name.trim() ? { name: name.trim() } : {}),
+      });
       location.hash = hashOf({ at: "job", id: job.id });
     } catch (error) {
       setFailed(error instanceof RefusedError ? error.problem : { error: reasonOf(error) });
       setStarting(false);
     }
   };
-  const change_as = (as: Draft["as"]) => {
-    if (!draft || as === draft.as || !answer) return;
-    if (as === "text" && answer.text !== null) change({ as, text: answer.text });
-    if (as === "form" && answer.value !== null && inexact === null) change({ as, value: answer.value });
-  };
 
   return (
     <main class="new">
       <header>
-        <h1>New run</h1>
-        <label>
-          begin from{" "}
-          <select
-            value={origin}
-            onChange={(event) => {
-              location.hash = hashOf({ at: "new", origin: event.currentTarget.value });
-            }}
-          >
-            <option value="">an empty scenario</option>
-            {files.map((file) => (
-              <option key={file.id} value={file.id}>
-                {file.title ? `${file.title} (${file.file})` : file.file}
-              </option>
-            ))}
-          </select>
-        </label>
+        <h1>{title || (from ? "New run" : "An empty scenario")}</h1>
+        <a class="plain" href={hashOf({ at: "new", origin: "" })}>
+          begin with another example
+        </a>
       </header>
+      {unread ? <p class="failed">{unread}</p> : null}
       <form
         onSubmit={(event) => {
           event.preventDefault();
           void start();
         }}
       >
-        <div class="start">
-          <label>
-            name{" "}
-            <input
-              value={name}
-              maxLength={200}
-              placeholder="of the folder; default: the title"
-              onInput={(e) => setName(e.currentTarget.value)}
-            />
-          </label>
-          <label>
-            seed{" "}
-            <input
-              inputMode="numeric"
-              value={seed}
-              placeholder="default: of the scenario"
-              aria-invalid={seedFault !== null}
-              onInput={(e) => setSeed(e.currentTarget.value)}
-            />
-          </label>
-          <button type="submit" disabled={!draft || starting || checking || !isWhole || !answer?.right}>
-            start
-          </button>
-          <span class="verdict" role="status">
-            {!isWhole ? "not valid yet" : checking || !answer ? "checking …" : verdictText(answer)}
-          </span>
-        </div>
-        {seedFault ? <p class="failed">{seedFault}</p> : null}
-        {problem ? <p class="failed">{faulty === undefined ? problem.error : `${faulty}: ${problem.error}`}</p> : null}
-        <div class="tabs" role="tablist">
-          {(["form", "text"] as const).map((as) => (
-            <button
-              key={as}
-              type="button"
-              role="tab"
-              aria-selected={draft?.as === as}
-              disabled={
-                checking ||
-                (as === "text" ? faulty !== undefined : draft?.as === "text" && (!answer?.value || inexact !== null))
-              }
-              onClick={() => change_as(as)}
-            >
-              {as === "form" ? "form" : "text (TOML)"}
-            </button>
-          ))}
-        </div>
-        {inexact === null ? null : (
-          <p class="warning">
-            <code>{inexact}</code> is beyond 2^53, which the form cannot hold exactly: it is changed here, as text.
-          </p>
-        )}
-        {draft?.as === "text" ? (
-          <textarea
-            aria-label="scenario as TOML"
-            spellcheck={false}
-            value={draft.text}
-            onInput={(event) => change({ as: "text", text: event.currentTarget.value })}
+        {draft?.value && schema ? (
+          <Basics
+            {...{ schema, seed, seedFault, name }}
+            value={draft.value}
+            locked={draft.known === null}
+            onValue={(value) => change({ value })}
+            onSeed={setSeed}
+            onName={setName}
           />
         ) : null}
-        {draft?.as === "form" && schema ? (
+        {seedFault ? <p class="failed">{seedFault}</p> : null}
+        <div class="start">
+          <button type="submit" class="primary" disabled={!canStart}>
+            start
+          </button>
+          <Verdict {...{ answer, checking, isWhole }} problem={isQuiet ? null : problem} as={draft?.as ?? "form"} />
+        </div>
+        {draft && schema ? (
           <FaultsTold.Provider value={tellFault}>
-            <SchemaForm
-              schema={schema}
-              value={draft.value}
-              problem={problem}
-              onChange={(value) => change({ as: "form", value })}
+            <Editor
+              {...{ draft, schema, checking, change }}
+              problem={isQuiet ? null : problem}
+              locked={faulty !== undefined}
             />
           </FaultsTold.Provider>
         ) : null}
@@ -187,42 +111,118 @@ export function NewRun({ origin }: { origin: string }) {
   );
 }
 
-function sourceOf(draft: Draft, seed: string, origin: string): Source {
-  return {
-    scenario: draft.as === "form" ? draft.value : draft.text,
-    ...(seed.trim() && faultOfSeed(seed) === null ? { seed: String(BigInt(seed)) } : {}),
-    ...(origin ? { origin } : {}),
-  };
+interface EditorProps {
+  draft: Draft;
+  schema: Schema;
+  problem: Problem | null;
+  checking: boolean;
+  /** Whether a field holds what cannot be sent. */
+  locked: boolean;
+  change: (next: Partial<Draft>) => void;
 }
 
-function verdictText(answer: CheckAnswer): string {
-  if (!answer.right) return "not valid yet";
-  const facts = answer.facts;
-  if (!facts) return "right";
-  return `valid: ${facts.nodes} nodes, ${facts.links} links, ${facts.connections} connections, ${spanText(facts.duration_s)}`;
+/** The scenario in all its keys, or as text. */
+function Editor({ draft, schema, problem, checking, locked, change }: EditorProps) {
+  const inexact = draft.value ? inexactKey(draft.value) : null;
+  const canSwitch = { form: draft.known !== null && inexact === null, text: !locked };
+  return (
+    <>
+      <div class="tabs" role="tablist">
+        {(["form", "text"] as const).map((as) => (
+          <button
+            key={as}
+            type="button"
+            role="tab"
+            aria-selected={draft.as === as}
+            disabled={draft.as !== as && (checking || !canSwitch[as])}
+            onClick={() => change({ as })}
+          >
+            {as === "form" ? "all settings" : "text (TOML)"}
+          </button>
+        ))}
+      </div>
+      {inexact === null ? null : (
+        <p class="warning">
+          <code>{inexact}</code> is beyond 2^53, which the form cannot hold exactly: it is changed here, as text.
+        </p>
+      )}
+      {draft.as === "text" ? (
+        <TextBox text={draft.text} problem={problem} onChange={(text) => change({ text, known: draft.value })} />
+      ) : null}
+      {draft.as === "form" && draft.value ? (
+        <SchemaForm schema={schema} value={draft.value} problem={problem} onChange={(value) => change({ value })} />
+      ) : null}
+    </>
+  );
 }
 
-/** Asks whether a scenario is right, a moment after the last change. */
-function useCheck(source: Source | null): { answer: CheckAnswer | null; checking: boolean } {
-  const [checked, setChecked] = useState<{ text: string; answer: CheckAnswer } | null>(null);
-  const text = source ? JSON.stringify(source) : "";
+interface VerdictProps {
+  answer: CheckAnswer | null;
+  problem: Problem | null;
+  checking: boolean;
+  isWhole: boolean;
+  as: Draft["as"];
+}
+
+/** Whether the scenario can be started, and what is wrong with it if not. */
+function Verdict({ answer, problem, checking, isWhole, as }: VerdictProps) {
+  if (problem && (!checking || !isWhole)) {
+    return (
+      <p class="verdict failed" role="status">
+        {problemText(problem, as)}
+      </p>
+    );
+  }
+  const words = !isWhole ? "not valid yet" : checking || !answer ? "checking …" : validText(answer);
+  return (
+    <p class="verdict" role="status">
+      {words}
+    </p>
+  );
+}
+
+/** A mistake with where it is: a line of the text, or a key of the form. */
+export function problemText({ error, line, key }: Problem, as: Draft["as"]): string {
+  const reason = error.replace(/^line \d+, column \d+: /, "");
+  if (as === "text" && line) return `line ${line}: ${reason}`;
+  return key && !reason.startsWith(key) ? `${key}: ${reason}` : reason;
+}
+
+function validText({ right, facts }: CheckAnswer): string {
+  if (!right || !facts) return right ? "valid" : "add links and connections";
+  const count = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
+  const parts = [count(facts.nodes, "node"), count(facts.links, "link"), count(facts.connections, "connection")];
+  return `valid: ${parts.join(", ")}, ${spanText(facts.duration_s)}`;
+}
+
+interface Begun {
+  schema: Schema | null;
+  draft: Draft | null;
+  /** The title of the file that it began with. */
+  title: string;
+  failed: string;
+  update: (next: (old: Draft) => Draft) => void;
+}
+
+/** The draft that a scenario file begins, or an empty one. */
+function useDraft(from: string): Begun {
+  const [schema, setSchema] = useState<Schema | null>(null);
+  const [draft, setDraft] = useState<Draft | null>(null);
+  const [title, setTitle] = useState("");
+  const [failed, setFailed] = useState("");
+  const update = useRef((next: (old: Draft) => Draft) => setDraft((old) => (old ? next(old) : old)));
   useEffect(() => {
-    if (!text) return;
     const ended = new AbortController();
-    const timer = window.setTimeout(() => {
-      send<CheckAnswer>("api/check", JSON.parse(text), ended.signal).then(
-        (answer) => setChecked({ text, answer }),
-        (error) => {
-          if (isAborted(error)) return;
-          const problem = error instanceof RefusedError ? error.problem : { error: reasonOf(error) };
-          setChecked({ text, answer: { right: false, facts: null, problem, text: null, value: null } });
-        },
-      );
-    }, REST_MS);
-    return () => {
-      window.clearTimeout(timer);
-      ended.abort();
+    const begin = async () => {
+      setSchema(await ask<Schema>("api/schema", ended.signal));
+      if (!from) return setDraft(draftOf("", {}, "form"));
+      const file = await ask<ScenarioText>(`api/scenarios/${encodeURIComponent(from)}`, ended.signal);
+      setTitle(file.title || file.file);
+      const isForm = file.value !== null && inexactKey(file.value) === null;
+      setDraft(draftOf(file.text, file.value, isForm ? "form" : "text"));
     };
-  }, [text]);
-  return { answer: checked?.answer ?? null, checking: checked?.text !== text };
+    begin().catch((error) => isAborted(error) || setFailed(reasonOf(error)));
+    return () => ended.abort();
+  }, [from]);
+  return { schema, draft, title, failed, update: update.current };
 }

@@ -12,6 +12,8 @@ interface Props {
   field: Field;
   required: boolean;
   value: Value | undefined;
+  /** What applies while there is no value. */
+  standard: string;
   path: string;
   onChange: (value: Value | undefined) => void;
 }
@@ -29,7 +31,7 @@ export function Plain(props: Props) {
       );
     case "words":
       return (
-        <fieldset class="words" id={`field ${path}`} aria-label={name}>
+        <fieldset class="words-of" id={`field ${path}`} aria-label={name}>
           {field.choices.map((choice) => (
             <label key={choice.value} title={choice.help}>
               <input
@@ -45,13 +47,14 @@ export function Plain(props: Props) {
     case "number":
       return <NumberInput {...props} field={field} />;
     case "text":
+      if (name === "description") return <Paragraphs {...props} />;
       return (
         <>
           <input
             id={`field ${path}`}
             list={field.words.length ? `words ${path}` : undefined}
             required={required}
-            placeholder={shown(props.schema.default) || exampleOf(props.schema)}
+            placeholder={props.standard || exampleOf(props.schema)}
             value={shown(value)}
             onInput={(event) => onChange(event.currentTarget.value || (required ? "" : undefined))}
           />
@@ -69,15 +72,26 @@ export function Plain(props: Props) {
   }
 }
 
+/** A text of several lines. */
+function Paragraphs({ path, value, onChange }: Props) {
+  return (
+    <textarea
+      id={`field ${path}`}
+      rows={4}
+      value={shown(value)}
+      onInput={(event) => onChange(event.currentTarget.value || undefined)}
+    />
+  );
+}
+
 function Choice({
   choices,
   put,
   path,
   value,
-  schema,
+  standard,
   required,
 }: Props & { choices: string[]; put: (text: string) => void }) {
-  const standard = shown(schema.default);
   return (
     <select
       id={`field ${path}`}
@@ -85,7 +99,7 @@ function Choice({
       value={shown(value)}
       onChange={(event) => put(event.currentTarget.value)}
     >
-      <option value="">{standard ? `${standard} (default)` : "not set"}</option>
+      <option value="">{standard || "not set"}</option>
       {choices.map((choice) => (
         <option key={choice} value={choice}>
           {choice}
@@ -100,7 +114,7 @@ function NumberInput({
   value,
   onChange,
   path,
-  schema,
+  standard,
   field,
   required,
 }: Props & { field: Field & { kind: "number" } }) {
@@ -120,7 +134,7 @@ function NumberInput({
       min={field.least}
       max={field.most}
       required={required}
-      placeholder={shown(schema.default)}
+      placeholder={standard}
       aria-invalid={faulty !== null}
       value={faulty?.text ?? shown(value)}
       onInput={(event) => put(event.currentTarget)}
@@ -129,7 +143,7 @@ function NumberInput({
 }
 
 /** A list as it stands in JSON: names of nodes, paths. */
-function List({ value, onChange, path, schema }: Props) {
+function List({ value, onChange, path, standard }: Props) {
   const [text, setText] = useState<string | null>(null);
   const fault = text === null ? null : faultOfList(text);
   useFault(path, fault);
@@ -144,7 +158,7 @@ function List({ value, onChange, path, schema }: Props) {
     <input
       id={`field ${path}`}
       aria-invalid={fault !== null}
-      placeholder={shown(schema.default) || '["a", "b"]'}
+      placeholder={standard || '["a", "b"]'}
       value={isOwn ? text : shown(value)}
       onInput={(event) => put(event.currentTarget.value)}
     />

@@ -3,16 +3,20 @@
 import { createContext } from "preact";
 import { useContext, useState } from "preact/hooks";
 
+import { appliedText } from "./defaults";
+import { sortedKeys } from "./key_order";
 import { Plain } from "./PlainField";
 import { emptyOf, type Field, fieldOf, formOf, isTables, resolved, type Schema, shown, withKey } from "./schema";
 import type { Problem, Tables, Value } from "./server";
 
 interface Context {
   root: Schema;
+  /** The whole scenario. */
+  scenario: Tables;
   problem: Problem | null;
 }
 
-const Shared = createContext<Context>({ root: {}, problem: null });
+const Shared = createContext<Context>({ root: {}, scenario: {}, problem: null });
 
 /** So many tables of a list are shown at once. */
 const MOST_SHOWN = 20;
@@ -27,7 +31,7 @@ interface FormProps {
 export function SchemaForm({ schema, value, problem, onChange }: FormProps) {
   const properties = schema.properties ?? {};
   return (
-    <Shared.Provider value={{ root: schema, problem }}>
+    <Shared.Provider value={{ root: schema, scenario: value, problem }}>
       <div class="form">
         <Keys properties={properties} required={[]} value={value} path="" onChange={onChange} />
       </div>
@@ -43,29 +47,33 @@ interface KeysProps {
   onChange: (value: Tables) => void;
 }
 
-/** All keys of a table: those that must be there first, then plain ones, then tables. */
+/** All keys of a table, those that are used most first; of many keys the others are folded. */
 function Keys({ properties, required, value, path, onChange }: KeysProps) {
-  const { root } = useContext(Shared);
-  const rank = (key: string) => {
-    const kind = fieldOf(properties[key] ?? {}, root).kind;
-    return (required.includes(key) ? 0 : 2) + (kind === "table" || kind === "tables" ? 4 : 0) + (key in value ? 0 : 1);
-  };
+  const { problem } = useContext(Shared);
   // By what there was when it was opened, so that no field moves under one's hands.
-  const [keys] = useState(() => Object.keys(properties).sort((a, b) => rank(a) - rank(b)));
+  const [{ main, more }] = useState(() => sortedKeys(Object.keys(properties), [...required, ...Object.keys(value)]));
   const strange = Object.keys(value).filter((key) => !(key in properties));
+  const pathOf = (key: string) => (path ? `${path}.${key}` : key);
+  const field = (key: string) => (
+    <KeyField
+      key={key}
+      name={key}
+      schema={properties[key] ?? {}}
+      required={required.includes(key)}
+      value={value[key]}
+      path={pathOf(key)}
+      onChange={(own) => onChange(withKey(value, key, own))}
+    />
+  );
+  const isWrong = more.some((key) => problem?.key === pathOf(key) || problem?.key?.startsWith(`${pathOf(key)}.`));
   return (
     <>
-      {keys.map((key) => (
-        <KeyField
-          key={key}
-          name={key}
-          schema={properties[key] ?? {}}
-          required={required.includes(key)}
-          value={value[key]}
-          path={path ? `${path}.${key}` : key}
-          onChange={(own) => onChange(withKey(value, key, own))}
-        />
-      ))}
+      {main.map(field)}
+      {more.length ? (
+        <Fold kind="more" isWrong={isWrong} begin={false} summary={`${more.length} more settings`}>
+          {more.map(field)}
+        </Fold>
+      ) : null}
       {strange.map((key) => (
         <p key={key} class="failed">
           There is no key <code>{key}</code> here.{" "}
@@ -89,9 +97,10 @@ interface FieldProps {
 
 function KeyField(props: FieldProps) {
   const { name, schema, value, path, required } = props;
-  const { root } = useContext(Shared);
+  const { root, scenario } = useContext(Shared);
   const own = resolved(schema, root);
   const field = fieldOf(schema, root);
+  const standard = appliedText(path, schema, root, scenario);
   const help = <Help text={own.description} />;
   if (field.kind === "table") {
     return (
@@ -110,7 +119,11 @@ function KeyField(props: FieldProps) {
   }
   return (
     <Labelled name={name} path={path} required={required} help={help}>
-      {field.kind === "forms" ? <Forms {...props} field={field} /> : <Plain {...props} field={field} schema={own} />}
+      {field.kind === "forms" ? (
+        <Forms {...props} {...{ field, standard }} />
+      ) : (
+        <Plain {...props} {...{ field, standard }} schema={own} />
+      )}
     </Labelled>
   );
 }
@@ -148,7 +161,7 @@ function Section({ name, path, there, count, help, children, onChange }: Section
     </>
   );
   return (
-    <Fold kind="section" isWrong={problem !== null} begin={there && !path.includes(".")} summary={summary}>
+    <Fold kind="section" isWrong={problem !== null} begin={false} summary={summary}>
       <div class="inner">
         {children}
         {there && count === undefined ? (
@@ -162,7 +175,7 @@ function Section({ name, path, there, count, help, children, onChange }: Section
 }
 
 interface FoldProps {
-  kind: "section" | "item";
+  kind: "section" | "item" | "more";
   /** Whether the mistake that was found is in it: then it is open. */
   isWrong: boolean;
   /** Whether it is open at first. */
@@ -269,7 +282,14 @@ function titleOf(value: Value): string {
 }
 
 /** A value of one of several forms: first which one, then its field. */
-function Forms({ field, value, path, onChange, name }: FieldProps & { field: Field & { kind: "forms" } }) {
+function Forms({
+  field,
+  value,
+  path,
+  onChange,
+  name,
+  standard,
+}: FieldProps & { field: Field & { kind: "forms" }; standard: string }) {
   const { root } = useContext(Shared);
   const number = value === undefined ? -1 : formOf(field.forms, value, root);
   const form = field.forms[number];
@@ -283,7 +303,7 @@ function Forms({ field, value, path, onChange, name }: FieldProps & { field: Fie
         value={number}
         onChange={(event) => choose(Number(event.currentTarget.value))}
       >
-        <option value={-1}>not set</option>
+        <option value={-1}>{standard || "not set"}</option>
         {field.forms.map((form, i) => (
           <option key={form.label + i} value={i} title={form.schema.description}>
             {form.label}
@@ -299,7 +319,7 @@ function Forms({ field, value, path, onChange, name }: FieldProps & { field: Fie
         <TableList {...{ name, schema: own, required: false, value, path, onChange }} item={inner.item} />
       ) : null}
       {own && inner && inner.kind !== "table" && inner.kind !== "tables" && inner.kind !== "forms" ? (
-        <Plain {...{ name, required: true, value, path, onChange }} field={inner} schema={own} />
+        <Plain {...{ name, required: true, value, path, onChange }} standard="" field={inner} schema={own} />
       ) : null}
     </div>
   );

@@ -4,12 +4,13 @@ import { hashOf, type Route, routeOf } from "./route";
 
 test("every place has an address that leads back to it", () => {
   const places: Route[] = [
-    { at: "home", filter: "", chosen: [] },
-    { at: "home", filter: "d-SLEN & co", chosen: ["one", "sweep:seed~201"] },
+    { at: "home", filter: "", chosen: [], order: "" },
+    { at: "home", filter: "d-SLEN & co", chosen: ["one", "sweep:seed~201"], order: "title" },
     { at: "runs", ids: ["one", "a:b"] },
     { at: "job", id: "0123abcd" },
     { at: "new", origin: "" },
-    { at: "new", origin: "deeper:two.toml" },
+    { at: "new", origin: "~:classics:two.toml" },
+    { at: "guide" },
   ];
   for (const place of places) expect(routeOf(hashOf(place))).toEqual(place);
 });

@@ -1,10 +1,14 @@
 /** Where in the page one is, as the part of the address behind `#`: so that links and the back button work. */
 
 export type Route =
-  | { at: "home"; filter: string; chosen: string[] }
+  | { at: "home"; filter: string; chosen: string[]; order: string }
   | { at: "runs"; ids: string[] }
   | { at: "job"; id: string }
-  | { at: "new"; origin: string };
+  | { at: "new"; origin: string }
+  | { at: "guide" };
+
+/** Where a new run begins that has no scenario yet. */
+export const EMPTY = "empty";
 
 /** Reads an address; what is none is the home. */
 export function routeOf(hash: string): Route {
@@ -15,7 +19,9 @@ export function routeOf(hash: string): Route {
   if (kind === "runs" && ids.length) return { at: "runs", ids };
   if (kind === "jobs" && rest) return { at: "job", id: rest };
   if (kind === "new") return { at: "new", origin: options.get("from") ?? "" };
-  return { at: "home", filter: options.get("filter") ?? "", chosen: listOf(options.get("chosen") ?? "") };
+  if (kind === "guide") return { at: "guide" };
+  const [filter, order] = [options.get("filter") ?? "", options.get("order") ?? ""];
+  return { at: "home", filter, chosen: listOf(options.get("chosen") ?? ""), order };
 }
 
 /** Writes the address of a place. */
@@ -27,10 +33,13 @@ export function hashOf(route: Route): string {
       return `#/jobs/${route.id}`;
     case "new":
       return route.origin ? `#/new?${new URLSearchParams({ from: route.origin })}` : "#/new";
+    case "guide":
+      return "#/guide";
     case "home": {
       const options = new URLSearchParams();
       if (route.filter) options.set("filter", route.filter);
       if (route.chosen.length) options.set("chosen", route.chosen.join(","));
+      if (route.order) options.set("order", route.order);
       return options.size ? `#/?${options}` : "#/";
     }
   }

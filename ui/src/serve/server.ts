@@ -24,6 +24,75 @@ export interface RunFacts {
   warnings: number;
   /** Seconds since 1970. */
   written: number;
+  /** The first sentence of what the scenario shows. */
+  description: string;
+  bytes: number;
+}
+
+export interface Settling {
+  changes: number;
+  settled: number;
+  median_s: number | null;
+  worst_s: number | null;
+}
+
+/** The numbers that say how a run went; null where they have no meaning or were not recorded. */
+export interface Headline {
+  jain: number | null;
+  fair_jain: number | null;
+  fair_distance: number | null;
+  joins: Settling | null;
+  queue_packets: number | null;
+  queue_s: number | null;
+  queue_link: string | null;
+  utilisation: number | null;
+  busiest_link: string | null;
+  bottleneck_utilisation: number | null;
+  lost_share: number | null;
+}
+
+/** What an allocation says of itself. */
+export interface Summary {
+  connections: number;
+  subflows: number;
+  links: number;
+  saturated_links: number;
+  certified: boolean;
+}
+
+/** Rates over time: of each line the means of some bins, by their numbers. */
+export interface RatesPicture {
+  kind: "rates";
+  bins: number;
+  most: number;
+  end_s: number;
+  lines: { name: string; colour: string; points: [number, number][] }[];
+}
+
+/** A network in a square of side 1, y upwards: its nodes, and cables with utilisation and number of parallel links. */
+export interface MapPicture {
+  kind: "map";
+  nodes: [number, number][];
+  cables: [number, number, number, number][];
+}
+
+export type Picture = RatesPicture | MapPicture;
+
+export interface RunCard {
+  headline?: Headline;
+  summary?: Summary;
+  picture: Picture | null;
+}
+
+export interface ScenarioCard {
+  facts: ScenarioNumbers & { protocols: Record<string, number> };
+  picture: Picture | null;
+}
+
+export interface Trashed {
+  id: string;
+  folder: string;
+  bytes: number;
 }
 
 export interface RunList {
@@ -53,6 +122,19 @@ export interface ScenarioFacts {
   id: string;
   file: string;
   title: string;
+  /** The first sentence of what it shows. */
+  description: string;
+  /** Whether it came with anabranch. */
+  shipped: boolean;
+}
+
+/** What a scenario has. */
+export interface ScenarioNumbers {
+  connections: number;
+  subflows: number;
+  links: number;
+  nodes: number;
+  duration_s: number;
 }
 
 /** A value of a scenario, as JSON has it. */
@@ -64,8 +146,15 @@ export interface ScenarioText extends ScenarioFacts {
   value: Tables | null;
 }
 
+/** A change of a scenario's text: a value that is set at a place, or null for what is removed there. */
+export interface Edit {
+  path: string[];
+  value: Value;
+}
+
 export interface Source {
-  scenario: string | Tables;
+  scenario: string;
+  edits?: Edit[];
   /** Digits, since numbers are exact to 2^53 only. */
   seed?: string;
   origin?: string;
@@ -73,7 +162,7 @@ export interface Source {
 
 export interface CheckAnswer {
   right: boolean;
-  facts: { connections: number; subflows: number; links: number; nodes: number; duration_s: number } | null;
+  facts: ScenarioNumbers | null;
   problem: Problem | null;
   text: string | null;
   value: Tables | null;
@@ -110,6 +199,22 @@ export async function send<T>(path: string, body: unknown, signal?: AbortSignal)
 
 export async function stopJob(id: string): Promise<JobFacts> {
   return (await (await request(`api/jobs/${id}`, { method: "DELETE" })).json()) as JobFacts;
+}
+
+export async function changeRun(id: string, changes: { title?: string; folder?: string }): Promise<RunFacts> {
+  return send<RunFacts>(`api/runs/${encodeURIComponent(id)}`, changes);
+}
+
+export async function deleteRun(id: string): Promise<Trashed> {
+  return (await (await request(`api/runs/${encodeURIComponent(id)}`, { method: "DELETE" })).json()) as Trashed;
+}
+
+export async function restoreRun(id: string): Promise<RunFacts> {
+  return send<RunFacts>(`api/trash/${id}`, {});
+}
+
+export async function emptyTrash(): Promise<void> {
+  await request("api/trash", { method: "DELETE" });
 }
 
 async function request(path: string, options: RequestInit): Promise<Response> {
