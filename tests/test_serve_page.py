@@ -425,22 +425,46 @@ def test_a_run_is_renamed_deleted_and_brought_back(site, open_page, folder):
     assert not (folder / ".trash").exists()
 
 
-def test_the_form_changes_its_line_of_the_text_and_nothing_else(site, open_page):
-    page = open_page(site, "#/new?from=join-and-leave.toml")
-    page.get_by_label("duration").first.fill("6 s")
-    page.locator(".basics select").select_option("vo-le-tran")
-    expect(page.locator(".verdict")).to_have_text("valid: 3 nodes, 6 links, 3 connections, 6 s")
-    page.get_by_role("tab", name="text").click()
-    text = page.get_by_label("scenario as TOML").input_value()
-    before = (SCENARIOS / "join-and-leave.toml").read_text(encoding="utf-8")
-    added = '\n[defaults.connection]\nprotocol = "vo-le-tran"\n'
-    assert text == before.replace('"4 s"', '"6 s"') + added
-    # What applies is shown where nothing stands.
-    page.get_by_role("tab", name="all settings").click()
-    section = opened_section(page, "connection")
-    section.locator("details.item > summary").first.click()
-    form = page.locator("[data-key='connection.0.protocol'] select").first
-    assert form.evaluate("(own) => own.selectedOptions[0].text") == "vo-le-tran, from [defaults]"
+WITH_COMMENTS = """\
+# a ---- b
+title = "Two nodes" # short
+
+[run]
+duration = "1 s" # not longer
+seed = 4
+
+[defaults.connection]
+protocol = "lia"
+
+# The only link.
+[[link]]
+source = "a"
+target = "b"
+capacity = "1 Mbit/s"
+delay = "1 ms"
+queue = "9 packets"
+
+[[connection]]
+source = "a"
+target = "b"
+"""
+
+
+def test_the_form_changes_its_line_of_the_text_and_nothing_else(tmp_path, open_page):
+    (tmp_path / "own.toml").write_text(WITH_COMMENTS)
+    with Served(Settings(tmp_path, tmp_path)) as site:
+        page = open_page(site, "#/new?from=own.toml")
+        page.get_by_label("duration").first.fill("2 s")
+        page.locator(".basics select").select_option("reno")
+        expect(page.locator(".verdict")).to_have_text("valid: 2 nodes, 2 links, 1 connection, 2 s")
+        expect(page.get_by_label("seed").first).to_have_attribute("placeholder", "4, of the scenario")
+        # What applies is shown where nothing stands.
+        opened_section(page, "connection").locator("details.item > summary").first.click()
+        form = page.locator("[data-key='connection.0.protocol'] select").first
+        assert form.evaluate("(own) => own.selectedOptions[0].text") == "reno, from [defaults]"
+        page.get_by_role("tab", name="text").click()
+        text = page.get_by_label("scenario as TOML").input_value()
+        assert text == WITH_COMMENTS.replace('"1 s"', '"2 s"').replace('"lia"', '"reno"')
 
 
 def test_a_mistake_in_the_text_is_marked_at_its_line(site, open_page):

@@ -27,7 +27,6 @@ test("a value of [defaults] applies to every entry without its own", () => {
 
 test("else the default of the schema applies, also one that is said in words", () => {
   expect(applied("connection.0.weight")).toBe("1 (default)");
-  expect(applied("connection.0.protocol")).toBe("d-SLEN (default)");
   expect(applied("connection.0.packet")).toBe("1000 B (default)");
   expect(applied("run.sample")).toBe("a 500th of the duration (default)");
   expect(applied("connection.0.target")).toBe("");
