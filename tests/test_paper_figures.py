@@ -1,5 +1,6 @@
 """Figures for papers, and of what windows do: sizes, fonts, formats, and lines that can be told apart."""
 
+import json
 import re
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from anabranch.figures import draw_bands, draw_result
 from anabranch.figures.line_colours import line_colours
 from anabranch.figures.paper import paper_of, read_width
 from anabranch.figures.protocol_styles import protocol_looks
+from anabranch.figures.shades import shades_of
+from anabranch.figures.style import COLOURS
 from command import run
 
 TWO_LINKS = """
@@ -208,3 +211,9 @@ def test_commands_draw_for_a_paper_and_refuse_what_no_paper_is(tmp_path):
     assert "there is no picture format `gif`; take svg, png or pdf" in wrong.stderr
     wide = run("solve", scenario, "--figure", tmp_path / "map.pdf", "--figure-width", "wide")
     assert "the width of a figure is `wide`; give column, page, or 2 to 40 inches" in wide.stderr
+
+
+def test_shades_are_those_of_the_page():
+    held = json.loads((Path(__file__).parent / "data" / "shades.json").read_text())
+    assert {colour: list(shades_of(colour)) for colour in held} == held
+    assert set(held) == set(COLOURS)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from anabranch.figures.protocol_styles import protocol_looks
+from anabranch.figures.shades import SHADES, shades_of
 from anabranch.figures.style import COLOURS
 
 if TYPE_CHECKING:
@@ -14,25 +16,20 @@ if TYPE_CHECKING:
 
 
 def line_colours(protocols: Sequence[str]) -> list[str]:
-    """Give each line of a chart a colour, by the title of its protocol.
+    """Give each line of a chart a colour, by the title of its protocol, as the page does.
 
-    The first line of a protocol has the protocol's own colour, which it has in every figure and page. All other lines
-    have the colours that are left, in turn: two lines share a colour only if there are more lines than colours.
+    The first line of a protocol has the protocol's own colour, which it has in every figure and page; the others have
+    shades of it that differ in lightness and hue, until these repeat.
     """
     looks = protocol_looks()
-    wanted = {title: looks[title].colour if title in looks else COLOURS[0] for title in dict.fromkeys(protocols)}
-    taken: list[str] = []
-    found: dict[int, str] = {}
-    for title, colour in wanted.items():
-        if colour not in taken:
-            taken.append(colour)
-            found[protocols.index(title)] = colour
-    left = [colour for colour in COLOURS if colour not in taken]
-    others = [number for number in range(len(protocols)) if number not in found]
-    # Beyond the colours that are left, all are used again, from the first one on.
-    for place, number in enumerate(others):
-        found[number] = left[place] if place < len(left) else COLOURS[(place - len(left)) % len(COLOURS)]
-    return [found[number] for number in range(len(protocols))]
+    ranks: Counter[str] = Counter()
+    found = []
+    for title in protocols:
+        colour = looks[title].colour if title in looks else COLOURS[0]
+        # Protocols that share a colour share its shades, too.
+        found.append(shades_of(colour)[ranks[colour] % SHADES])
+        ranks[colour] += 1
+    return found
 
 
 def colours_of(result: Result, names: Sequence[str]) -> dict[str, str]:
