@@ -17,7 +17,6 @@ from anabranch.figures.over_seeds import draw_marks, draw_repeated
 from anabranch.figures.queues import draw_queues
 from anabranch.figures.rates import draw_rates
 from anabranch.figures.result import draw_result
-from anabranch.figures.sim_and_live import draw_overlaid
 from anabranch.figures.steps import draw_steps
 from anabranch.figures.windows import draw_round_trips, draw_windows
 
@@ -37,7 +36,6 @@ __all__ = [
     "draw_longest_queue",
     "draw_marks",
     "draw_network",
-    "draw_overlaid",
     "draw_queues",
     "draw_rates",
     "draw_repeated",
