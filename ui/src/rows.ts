@@ -13,8 +13,8 @@ export interface Column {
   name: string;
   /** The unit of all its numbers; nothing for text. */
   unit?: Unit;
-  /** Left out where there is little room; the row that is opened has it. */
-  minor?: boolean;
+  /** Left out where there is little room, the greatest first; the row that is opened says it too. */
+  minor?: number;
   value: (connection: number, sample: number) => number | string | null | undefined;
   text: (connection: number, sample: number) => string;
 }
@@ -28,7 +28,7 @@ function columnsOfRun(run: Run): Column[] {
   const rates = ["granted_bps", "fair_bps", "delivered_bps"].map((name) => run.table("connection", name));
   // Rates that are compared with each other have one unit.
   const unit = unitOf("granted_bps", Math.max(...rates.map((table) => greatestOf(table?.values))));
-  const rate = (heading: string, term: TermName, i: number, minor: boolean): Column => {
+  const rate = (heading: string, term: TermName, i: number, minor: number): Column => {
     const at = (c: number, sample: number) => rates[i]?.at(c, sample);
     const name = ["granted_bps", "fair_bps", "delivered_bps"][i] as string;
     return {
@@ -55,10 +55,10 @@ function columnsOfRun(run: Run): Column[] {
   // What was not recorded has no column.
   return [
     ...protocolColumn(run),
-    ...(granted || all ? [rate("granted", "grant", 0, false)] : []),
-    ...(fair ? [rate("fair", "fair", 1, false)] : []),
+    ...(granted || all ? [rate("granted", "grant", 0, 0)] : []),
+    ...(fair ? [rate("fair", "fair", 1, 1)] : []),
     ...(run.table("connection", "error") ? [distance] : []),
-    ...(delivered ? [rate("delivered", "goodput", 2, Boolean(granted))] : []),
+    ...(delivered ? [rate("delivered", "goodput", 2, granted ? 2 : 0)] : []),
   ];
 }
 
@@ -67,7 +67,7 @@ function protocolColumn(run: Run): Column[] {
   const { protocol } = run.header.connections;
   if (new Set(protocol).size < 2) return [];
   const own = (c: number) => protocol[c] ?? "";
-  return [{ heading: "protocol", name: "protocol", minor: true, value: own, text: own }];
+  return [{ heading: "protocol", name: "protocol", minor: 3, value: own, text: own }];
 }
 
 function columnsOfAllocation(run: Run): Column[] {
@@ -80,19 +80,19 @@ function columnsOfAllocation(run: Run): Column[] {
   const met = demands?.map((wanted, c) => (wanted ? Number(rates?.[c]) / wanted : null));
   const demand = column("demand", "demand", "demand_bps", demands);
   const asked: Column[] = [
-    { ...demand, text: (c) => demand.unit?.text(demands?.[c] ?? Number.POSITIVE_INFINITY) ?? "" },
+    { ...demand, minor: 1, text: (c) => demand.unit?.text(demands?.[c] ?? Number.POSITIVE_INFINITY) ?? "" },
     column("met", "met", "met", met),
   ];
   const holder = (c: number) => connections.bottleneck?.[c] ?? connections.held_by?.[c];
   return [
     column("rate", "connection", "granted_bps", rates),
     ...(hasDemands(run) ? asked : []),
-    { ...column("level", "level", "level_bps", connections.level_bps), minor: hasDemands(run) },
+    { ...column("level", "level", "level_bps", connections.level_bps), minor: hasDemands(run) ? 2 : 0 },
     {
       heading: "held by",
       term: "bottleneck",
       name: "held_by",
-      minor: true,
+      minor: 3,
       value: holder,
       text: (c) => (holder(c) === "demand" ? "its demand" : (holder(c) ?? NONE)),
     },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { HEIGHT, ROW, windowOf } from "./table_window";
+import { columnsThatFit, HEIGHT, NUMBER, ROW, TEXT, windowOf } from "./table_window";
 
 const seen = Math.ceil(HEIGHT / ROW) + 12;
 
@@ -22,4 +22,18 @@ test("a row that is opened keeps its room when it is scrolled away", () => {
     // What is seen begins at a row that is there.
     expect(above).toBeLessThanOrEqual(top);
   }
+});
+
+test("columns that may be left out go where there is no room, the least needed first", () => {
+  const columns = [
+    { name: "rate", unit: 1 },
+    { name: "demand", unit: 1, minor: 1 },
+    { name: "level", unit: 1, minor: 2 },
+    { name: "held by", minor: 3 },
+  ];
+  const names = (width: number) => columnsThatFit(columns, 100, width).map(({ name }) => name);
+  expect(names(100 + 3 * NUMBER + TEXT)).toEqual(["rate", "demand", "level", "held by"]);
+  expect(names(100 + 3 * NUMBER)).toEqual(["rate", "demand", "level"]);
+  expect(names(100 + 2 * NUMBER - 1)).toEqual(["rate"]);
+  expect(names(0)).toEqual(["rate"]);
 });

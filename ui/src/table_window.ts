@@ -29,3 +29,25 @@ export function windowOf(count: number, top: number, opened: number, extra: numb
     below: (count - end) * ROW + (isOpen && opened >= end ? extra : 0),
   };
 }
+
+/** The least room of a column of numbers, and of one of text, in pixels. */
+export const NUMBER = 76;
+export const TEXT = 120;
+
+/** Which columns have room beside names of a width: those that may be left out go, the greatest rank first. */
+export function columnsThatFit<C extends { minor?: number; unit?: unknown }>(
+  columns: C[],
+  names: number,
+  width: number,
+): C[] {
+  let kept = columns;
+  while (names + roomOf(kept) > width) {
+    const rank = Math.max(0, ...kept.map(({ minor }) => minor ?? 0));
+    if (rank === 0) break;
+    kept = kept.filter(({ minor }) => (minor ?? 0) < rank);
+  }
+  return kept;
+}
+
+export const roomOf = (columns: { unit?: unknown }[]): number =>
+  columns.reduce((sum, { unit }) => sum + (unit ? NUMBER : TEXT), 0);

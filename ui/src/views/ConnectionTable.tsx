@@ -6,7 +6,7 @@ import type { Run } from "../data";
 import { type Column, columnsOf, orderOf, rowsOf, tableRows } from "../rows";
 import { csvText, fileName, saveText } from "../save";
 import { type Update, unmatched } from "../selection";
-import { HEIGHT, ROW, windowOf } from "../table_window";
+import { columnsThatFit, HEIGHT, ROW, roomOf, windowOf } from "../table_window";
 import { spanText } from "../units";
 import { Marker } from "./Marker";
 import { Term } from "./Term";
@@ -33,8 +33,11 @@ export function ConnectionTable({ run, sample, playing, filter, chosen, lit, upd
   useEffect(() => {
     if (place.current) place.current.scrollTop = 0;
   }, [filter]);
-  const isNarrow = useNarrow(place);
-  const columns = useMemo(() => columnsOf(run).filter(({ minor }) => !(isNarrow && minor)), [run, isNarrow]);
+  const width = useWidth(place);
+  const all = useMemo(() => columnsOf(run), [run]);
+  const names = useMemo(() => widthOfNames(run.header.connections.name), [run]);
+  const columns = useMemo(() => columnsThatFit(all, names, width || WIDE), [all, names, width]);
+  const first_px = Math.max(Math.min(names, width - roomOf(columns)), SHARE * width);
   const { order, at } = useOrder(run, filter, sample, playing || chosen !== null);
   const { connections } = run.header;
   const opened = order.findIndex((c) => connections.name[c] === chosen);
@@ -69,7 +72,7 @@ export function ConnectionTable({ run, sample, playing, filter, chosen, lit, upd
         onScroll={(event) => setTop(event.currentTarget.scrollTop)}
       >
         <table class={run.header.kind} aria-rowcount={order.length + 1}>
-          <Head columns={columns} />
+          <Head columns={columns} first_px={first_px} />
           <tbody>
             {above ? <Gap height={above} columns={columns.length + 1} /> : null}
             {order.slice(first, end).map((c, i) => (
@@ -94,21 +97,35 @@ export function ConnectionTable({ run, sample, playing, filter, chosen, lit, upd
   );
 }
 
-/** Below this width, in pixels, a table leaves out what the row that is opened says too. */
-const NARROW = 600;
+/** The width of a table before it is known, and the share of it that names have at least. */
+const WIDE = 1000;
+const SHARE = 0.24;
+/** The room of the signs before a name. */
+const SIGNS = 46;
+/** So many of the longest names are measured. */
+const MEASURED = 20;
 
-function useNarrow(place: { current: HTMLElement | null }): boolean {
-  const [isNarrow, setNarrow] = useState(false);
+/** How wide the longest names are, with the signs before them, in pixels. */
+function widthOfNames(names: string[]): number {
+  const context = document.createElement("canvas").getContext("2d");
+  if (!context) return 0;
+  context.font = "600 14px system-ui, sans-serif";
+  const longest = [...names].sort((a, b) => b.length - a.length).slice(0, MEASURED);
+  return SIGNS + Math.ceil(Math.max(0, ...longest.map((name) => context.measureText(name).width)));
+}
+
+function useWidth(place: { current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(0);
   useLayoutEffect(() => {
     const element = place.current;
     if (!element) return;
-    const look = () => setNarrow(element.clientWidth < NARROW);
+    const look = () => setWidth(element.clientWidth);
     const watch = new ResizeObserver(look);
     watch.observe(element);
     look();
     return () => watch.disconnect();
   }, []);
-  return isNarrow;
+  return width;
 }
 
 /** The order of the rows and its sample: it stays while `still`, so that no row runs away from a reader. */
@@ -141,11 +158,11 @@ function useShown(place: { current: HTMLDivElement | null }, chosen: string | nu
   }, [chosen, opened]);
 }
 
-function Head({ columns }: { columns: Column[] }) {
+function Head({ columns, first_px }: { columns: Column[]; first_px: number }) {
   return (
     <thead>
       <tr>
-        <th scope="col">
+        <th scope="col" style={{ width: `${first_px}px` }}>
           <Term of="connection" />
         </th>
         {columns.map(({ heading, term, unit, name }) => (
