@@ -69,6 +69,7 @@ def test_an_edit_that_leads_nowhere_is_told_of(client, path, value, reason):
 
 
 def test_shipped_scenarios_are_there_without_a_folder_and_once_with_theirs(client, tmp_path):
+    assert SHIPPED.resolve() == SCENARIOS.resolve()
     shipped = client.get("/api/scenarios").json()
     assert {one["file"] for one in shipped} == {
         file.relative_to(SHIPPED).as_posix() for file in SHIPPED.rglob("*.toml")

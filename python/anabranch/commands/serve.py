@@ -29,7 +29,10 @@ def command(
     port: Annotated[int, typer.Option(min=0, max=MOST_PORT, help="Port; 0 for any free one.")] = 8000,
     token: Annotated[str | None, typer.Option(help="Password that every request must contain.")] = None,
     scenarios: Annotated[
-        Path | None, typer.Option(help="Folder of scenario files for new runs. Default: scenarios, if it exists.")
+        Path | None,
+        typer.Option(
+            help="Folder of scenario files for new runs, beside the examples. Default: scenarios, if it exists."
+        ),
     ] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Number of scenarios that run at a time. Default: all processors but one.")

@@ -70,7 +70,7 @@ export function NewRun({ origin }: { origin: string }) {
       <header>
         <h1>{title || (from ? "New run" : "An empty scenario")}</h1>
         <a class="plain" href={hashOf({ at: "new", origin: "" })}>
-          begin with another example
+          {from ? "begin with another example" : "begin with an example"}
         </a>
       </header>
       {unread ? <p class="failed">{unread}</p> : null}

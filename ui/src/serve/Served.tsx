@@ -53,7 +53,7 @@ export function Served({ palette }: { palette: Palette }) {
         {/* Runs have a switch of their own. */}
         {route.at === "runs" || route.at === "job" ? null : (
           <button type="button" class="theme" onClick={next} title="system, light or dark">
-            theme: {theme}
+            ◐ {theme}
           </button>
         )}
       </nav>
