@@ -44,8 +44,15 @@ test("a card has the numbers that are known, four at most", () => {
     "nothing",
   ]);
   expect(numbersOf({} as Headline)).toEqual([]);
-  const summary = { saturated_links: 2, links: 6, subflows: 4, connections: 3, certified: true };
-  expect(numbersOfSummary(summary).map((own) => own.text)).toEqual(["2", "4", "✓"]);
+  const summary = {
+    saturated_links: 2,
+    links: 6,
+    connections: 3,
+    certified: true,
+    total_rate_bps: 2.5e9,
+    least_rate_bps: 1e6,
+  };
+  expect(numbersOfSummary(summary).map((own) => own.text)).toEqual(["2.5 Gbit/s", "1 Mbit/s", "2", "certified"]);
 });
 
 test("a time is written alike everywhere", () => {

@@ -1,6 +1,6 @@
 /** Runs and scenarios at a glance: what their cards say, and in which order they stand. */
 
-import { digits, shareText, sizeText, spanText } from "../units";
+import { digits, rateText, shareText, sizeText, spanText } from "../units";
 import type { Headline, RunFacts, ScenarioCard, Summary } from "./server";
 
 /** A number on a card, with its label. */
@@ -54,11 +54,15 @@ export function numbersOf(headline: Headline): Glance[] {
 
 /** The numbers of an allocation. */
 export function numbersOfSummary(summary: Summary): Glance[] {
-  const full = summary.saturated_links;
   return [
-    { label: "links are full", text: String(full), title: `of ${summary.links}` },
-    { label: "subflows", text: String(summary.subflows), title: `of ${summary.connections} connections` },
-    { label: summary.certified ? "certified" : "not certified", text: summary.certified ? "✓" : "✗", title: "" },
+    { label: "carried in all", text: rateText(summary.total_rate_bps), title: `of ${summary.connections} connections` },
+    { label: "least rate", text: rateText(summary.least_rate_bps), title: "the rate of the connection with the least" },
+    { label: "links are full", text: String(summary.saturated_links), title: `of ${summary.links}` },
+    {
+      label: "proof",
+      text: summary.certified ? "certified" : "not certified",
+      title: "checked from the definitions alone",
+    },
   ];
 }
 

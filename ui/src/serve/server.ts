@@ -54,10 +54,11 @@ export interface Headline {
 /** What an allocation says of itself. */
 export interface Summary {
   connections: number;
-  subflows: number;
   links: number;
   saturated_links: number;
   certified: boolean;
+  total_rate_bps: number;
+  least_rate_bps: number;
 }
 
 /** Rates over time: of each line the means of some bins, by their numbers. */
