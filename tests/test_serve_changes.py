@@ -1,12 +1,14 @@
 """Runs that are changed from the page: titles, folders, the trash; and who may do that."""
 
 import json
+import math
 import tomllib
 
 import pytest
 
 import anabranch as ab
 from anabranch.runs.result import read_result
+from anabranch.serve.card import _finite
 from served import AS_JSON, LONG, SCENARIOS, served, wait_for
 
 LINKED = SCENARIOS / "join-and-leave.toml"
@@ -171,3 +173,20 @@ def test_a_broken_run_has_no_card_and_says_why(client, folder):
     answer = client.get("/api/runs/one/card")
     assert answer.status_code == 422
     assert answer.json()["error"]
+
+
+def test_a_card_of_a_large_network_stays_small(tmp_path):
+    scenarios = tmp_path / "scenarios"
+    scenarios.mkdir()
+    (scenarios / "large.toml").write_text("[network.generate.grid]\ncolumns = 60\nrows = 50\ncapacity = '1 Gbit/s'\n")
+    with served(tmp_path, scenarios=scenarios) as client:
+        card = client.get("/api/scenarios/large.toml/card")
+    assert card.status_code == 200, card.text
+    picture = card.json()["picture"]
+    assert len(picture["cables"]) == 600
+    assert all(end < len(picture["nodes"]) for cable in picture["cables"] for end in cable[:2])
+    assert len(card.content) < 60_000
+
+
+def test_numbers_that_json_cannot_hold_are_null_on_a_card():
+    assert _finite({"a": [1.0, math.inf, {"b": math.nan}], "c": "x"}) == {"a": [1.0, None, {"b": None}], "c": "x"}

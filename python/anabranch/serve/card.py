@@ -73,7 +73,7 @@ class Cards:
             if known is not None:
                 return known
             card = done(work, *arguments, most_s=MOST_S, remedy=REMEDY)
-        made = json.dumps(card, allow_nan=False, separators=(",", ":")).encode()
+        made = json.dumps(_finite(card), allow_nan=False, separators=(",", ":")).encode()
         with self.lock:
             self.held[key] = made
             while len(self.held) > MOST_HELD:
@@ -170,11 +170,26 @@ def _map(network: Network, utilisation: np.ndarray[Any, np.dtype[np.float64]]) -
         twin = int(core.twin[link])
         parallel[ends] = parallel.get(ends, 0) + int(twin < 0 or link < twin)
     cables = sorted(busy, key=lambda ends: -busy[ends])[:MOST_LINKS]
+    # Of a large network those nodes are left out at which no cable is drawn.
+    shown = range(len(fitted)) if len(fitted) <= MOST_LINKS else sorted({node for ends in cables for node in ends})
+    number = {node: i for i, node in enumerate(shown)}
     return {
         "kind": "map",
-        "nodes": [[_short(x), _short(y)] for x, y in fitted.tolist()],
-        "cables": [[a, b, _short(min(busy[a, b], 1.0)), parallel[a, b]] for a, b in cables],
+        "nodes": [[_short(x), _short(y)] for x, y in fitted[list(shown)].tolist()],
+        "cables": [[number[a], number[b], _short(min(busy[a, b], 1.0)), parallel[a, b]] for a, b in cables],
     }
+
+
+def _finite(value: Any) -> Any:
+    """Give plain values with null in place of numbers that JSON cannot hold."""
+    match value:
+        case dict():
+            return {key: _finite(inner) for key, inner in value.items()}
+        case list():
+            return [_finite(inner) for inner in value]
+        case float() if not math.isfinite(value):
+            return None
+    return value
 
 
 def _short(value: float) -> float:

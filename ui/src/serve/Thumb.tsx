@@ -7,6 +7,8 @@ import type { MapPicture, Picture, RatesPicture } from "./server";
 const WIDTH = 320;
 const HEIGHT = 128;
 const EDGE = 12;
+/** Of more nodes than these only the cables are drawn. */
+const MOST_NODES = 400;
 /** Cables that lie side by side are drawn apart, at most so many. */
 const MOST_BESIDE = 4;
 
@@ -75,7 +77,7 @@ function Network({ picture, palette, own }: { picture: MapPicture; palette: Pale
             />
           )),
         )}
-      {at.map(([x, y], i) => (
+      {(at.length > MOST_NODES ? [] : at).map(([x, y], i) => (
         <circle
           key={i}
           cx={x}
