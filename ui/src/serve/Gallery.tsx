@@ -85,7 +85,7 @@ function Example({ file, palette, own }: { file: ScenarioFacts; palette: Palette
   return (
     <article class="tile" aria-label={file.file} ref={place}>
       <div class="picture">
-        <Thumb {...{ palette, own }} picture={card?.picture ?? null} label="" />
+        <Thumb {...{ palette, own }} picture={card?.picture ?? null} />
       </div>
       <div class="words">
         <h3>

@@ -28,11 +28,7 @@ export function RunCard({ run, chosen, choose, rename, remove, palette, own }: P
   return (
     <article class={chosen ? "tile chosen" : "tile"} aria-label={run.folder} ref={place}>
       <div class="picture">
-        {failed ? (
-          <p class="failed">{failed}</p>
-        ) : (
-          <Thumb {...{ palette, own }} picture={card?.picture ?? null} label="" />
-        )}
+        {failed ? <p class="failed">{failed}</p> : <Thumb {...{ palette, own }} picture={card?.picture ?? null} />}
       </div>
       <div class="words">
         <h3>

@@ -16,14 +16,12 @@ interface Props {
   picture: Picture | null;
   palette: Palette;
   own: Inks;
-  /** What it shows, for those who cannot see it. */
-  label: string;
 }
 
-export function Thumb({ picture, palette, own, label }: Props) {
+export function Thumb({ picture, palette, own }: Props) {
   if (!picture) return <div class="thumb" />;
   return (
-    <svg class="thumb" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label}>
+    <svg class="thumb" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
       {picture.kind === "rates" ? <Rates picture={picture} own={own} /> : null}
       {picture.kind === "map" ? <Network picture={picture} palette={palette} own={own} /> : null}
     </svg>
