@@ -11,6 +11,8 @@ import { JobView } from "./JobView";
 import { NewRun } from "./NewRun";
 import { RunsView } from "./RunsView";
 import { hashOf, type Route, routeOf } from "./route";
+import "./cards.css";
+import "./new_run.css";
 import "./serve.css";
 
 const TITLES: Partial<Record<Route["at"], string>> = {
