@@ -16,6 +16,9 @@ from anabranch.reproduce.reproduction import reproduce
 from anabranch.reproduce.rows import Rows
 
 SCENARIO = """
+[defaults.connection]
+protocol = "d-slen"
+
 [run]
 duration = "4 s"
 sample = "1 s"

@@ -14,6 +14,9 @@ from anabranch.reproduce.measures.evaluate import measured
 from anabranch.reproduce.outcomes.kinds import Simulated, simulated
 
 SCENARIO = """
+[defaults.connection]
+protocol = "d-slen"
+
 [run]
 duration = "0.984 s"
 

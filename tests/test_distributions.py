@@ -58,6 +58,9 @@ def test_one_recording_alone_or_twice_is_as_recorded(values: list[float]) -> Non
 # Samples of one run.
 
 SCENARIO = """
+[defaults.connection]
+protocol = "d-slen"
+
 [run]
 duration = "4 s"
 sample = "1 s"

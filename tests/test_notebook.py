@@ -102,7 +102,7 @@ def test_names_are_text_wherever_they_come_from():
 title = '{evil}'
 run.duration = "0.1 s"
 link = [{{ source = '{evil}', target = "b", capacity = "1 Mbit/s", delay = "1 ms" }}]
-connection = [{{ name = '{evil}', source = '{evil}', target = "b", demand = "2 Mbit/s" }}]
+connection = [{{ name = '{evil}', source = '{evil}', target = "b", demand = "2 Mbit/s", protocol = "d-slen" }}]
 """
     read = ab.read_scenario(scenario)
     shown = [read.network, read.demands, ab.find_paths(read.demands), ab.solve(read.network, read.demands)]

@@ -153,6 +153,9 @@ def test_a_network_is_coloured_by_the_loads_of_a_run(tmp_path, result):
 
 CHANGING = """
 title = "Half of it"
+[defaults.connection]
+protocol = "d-slen"
+
 [run]
 duration = "2 s"
 [[link]]
@@ -180,7 +183,7 @@ def test_loads_over_time_are_of_the_capacity_at_that_time():
 
 def test_more_links_than_colours_are_all_drawn_and_told(result):
     ring = '[network]\ngenerate.ring = { nodes = 9 }\n[run]\nduration = "1 ms"\n'
-    nine = ab.run(ring + '[[connection]]\nsource = "n0"\ntarget = "n4"\npaths = 1\n')
+    nine = ab.run(ring + '[[connection]]\nsource = "n0"\ntarget = "n4"\npaths = 1\nprotocol = "d-slen"\n')
     names = nine.links["link"].to_list()[:9]
     for draw in (draw_queues, draw_loads):
         figure = draw(nine, over="time", links=names)

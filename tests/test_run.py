@@ -272,6 +272,7 @@ def test_check_says_what_a_scenario_has():
 @pytest.mark.slow
 def test_protocols_that_grant_rates_are_not_set_beside_others_without_a_word():
     mixed = ("--set", "connection.1.protocol=slbn", "--set", "connection.2.protocol=reno")
+    mixed += ("--set", "defaults.link.queue=1 BDP")
     facts = json.loads(anabranch("check", JOIN, *mixed, "--json").stdout)
     [said] = facts["warnings"]
     assert "more may be granted than these links carry" in said

@@ -93,7 +93,9 @@ def test_a_plan_takes_demands_and_traces_from_files_beside_it(tmp_path):
         "[demands]\nfile = 'demands.csv'",
         "[defaults.link]\ntrace = 'trace.csv'",
     ]
-    file.write_text("\n".join([*parts, "[[traffic]]\ncount = 3"]), encoding="utf-8")
+    file.write_text(
+        "\n".join([*parts, "[defaults.connection]\nprotocol = 'd-slen'", "[[traffic]]\ncount = 3"]), encoding="utf-8"
+    )
 
     plan = read_plan(file)
     assert plan.core.demands().names == ["x", "t1", "t2", "t3"]
@@ -116,7 +118,7 @@ def test_what_can_be_solved_may_be_refused_for_a_run():
     text = LINE.replace('"10 Mbit/s"', '"10 Mbit/s"\ntwo_way = false')
     assert ab.read_scenario(text).demands.connections["name"].to_list() == ["first"]
     with pytest.raises(ab.ScenarioError, match="link `a-b` has no way back for replies"):
-        read_plan(text)
+        read_plan(text, sets=["connection.first.protocol=d-slen"])
 
 
 @pytest.mark.parametrize("table", ["network", "demands"])

@@ -36,13 +36,13 @@ def test_tables_are_added_and_removed(client):
         ("connection.3", {"source": "west", "target": "east", "protocol": {"d-slen": {"variant": "paper"}}}),
         ("connection.0", None),
         ("title", None),
-        ("defaults", {"connection": {"packet": "500 B"}}),
+        ("defaults.connection.packet", "500 B"),
     )
     assert answer["facts"]["connections"] == 3
     # The drawing above the title stays, though the title is gone.
     assert answer["text"].startswith("# Three connections with different times of start and end.\n#\n#   west ----")
     assert "title" not in answer["text"]
-    assert "[defaults]\n" in answer["text"]
+    assert '[defaults.connection]\nprotocol = "d-slen"\npacket = "500 B"\n' in answer["text"]
 
 
 def test_a_mistake_has_its_line_and_its_key(client):

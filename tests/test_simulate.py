@@ -20,6 +20,9 @@ TABLES = ("connections", "subflows", "links", *SERIES, "grants")
 LINK = """
 title = "One link"
 
+[defaults.connection]
+protocol = "d-slen"
+
 [run]
 duration = "2 s"
 
@@ -462,6 +465,9 @@ source = "s"
 target = "t"
 capacity = "LARGE bit/s"
 delay = "2 ms"
+
+[defaults.connection]
+protocol = "d-slen"
 
 [[connection]]
 name = "both"

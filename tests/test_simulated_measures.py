@@ -23,6 +23,9 @@ SCENARIO_1, SCENARIO_2 = (
 )
 
 SCENARIO = """
+[defaults.connection]
+protocol = "d-slen"
+
 [run]
 duration = "3 s"
 sample = "10 ms"

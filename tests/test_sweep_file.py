@@ -18,6 +18,9 @@ from anabranch.sweeps.runner import check_sweep
 from anabranch.sweeps.values import column, drawn, listed, toml
 
 SCENARIO = """
+[defaults.connection]
+protocol = "d-slen"
+
 [[link]]
 name = "narrow"
 source = "a"

@@ -57,6 +57,8 @@ pub struct Plan {
     pub protocols: Vec<Protocol>,
     /// Duration, seed, sampling and other settings of the run.
     pub run: RunPlan,
+    /// Defaults that a reader of the run's numbers must know, a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// The properties of a simulated link.

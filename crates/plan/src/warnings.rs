@@ -18,7 +18,8 @@ type Stay = (Time, Time);
 impl Plan {
     /// The warnings about a valid plan that a reader of the run's numbers must know, a sentence each.
     pub fn warnings(&self) -> Vec<String> {
-        [self.several_granters(), self.unrepaired_losses()].into_iter().flatten().collect()
+        let found = [self.several_granters(), self.unrepaired_losses()];
+        found.into_iter().flatten().chain(self.notes.iter().cloned()).collect()
     }
 
     /// Warns of links on which a protocol that grants rates meets another protocol, unless shares keep them apart.

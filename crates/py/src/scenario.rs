@@ -20,11 +20,12 @@ struct PyScenario(Scenario);
 #[pymethods]
 impl PyScenario {
     /// Reads a scenario. `sets` are overriding values, each a path such as `connection.0.weight` and its value as TOML
-    /// or text.
+    /// or text. With `for_programs`, the network is for programs, and connections need no protocol.
     #[new]
-    #[pyo3(signature = (text, sets=Vec::new()))]
-    fn new(text: &str, sets: Vec<(String, String)>) -> PyResult<Self> {
-        Scenario::parse_with(text, &sets).map(Self).map_err(value_error)
+    #[pyo3(signature = (text, sets=Vec::new(), for_programs=false))]
+    fn new(text: &str, sets: Vec<(String, String)>, for_programs: bool) -> PyResult<Self> {
+        let scenario = Scenario::parse_with(text, &sets).map_err(value_error)?;
+        Ok(Self(if for_programs { scenario.for_programs() } else { scenario }))
     }
 
     /// The JSON schema of the scenario file.
@@ -102,17 +103,11 @@ impl PyScenario {
         found.map(PyPlan).map_err(value_error)
     }
 
-    /// The scenario with every default written out and all content of other files included.
-    fn resolved(
-        &self,
-        py: Python<'_>,
-        network: &PyNetwork,
-        extra: Option<&PyDemands>,
-        read: Py<PyAny>,
-    ) -> PyResult<String> {
+    /// The scenario of a plan with every default written out and all content of other files included.
+    fn resolved(&self, py: Python<'_>, plan: &PyPlan, extra: Option<&PyDemands>, read: Py<PyAny>) -> PyResult<String> {
         let extra = extra.map(|demands| &*demands.0);
         let read = &read;
-        let text = watched(py, None, |_| self.0.resolved(&network.0, extra, &|name| text_of(read, name)))?;
+        let text = watched(py, None, |_| self.0.resolved(&plan.0, extra, &|name| text_of(read, name)))?;
         text.map_err(value_error)
     }
 }

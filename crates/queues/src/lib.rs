@@ -74,6 +74,11 @@ macro_rules! queues {
                 match self { $(Self::$variant(_) => $title,)* }
             }
 
+            /// The family of similar disciplines.
+            pub fn family(&self) -> Family {
+                match self { $(Self::$variant(_) => Family::$family,)* }
+            }
+
             /// Makes an empty queue for a link, within `limits`, or within the discipline's default limits if there are
             /// none.
             ///
@@ -131,6 +136,11 @@ impl Default for QueueDiscipline {
 }
 
 impl QueueDiscipline {
+    /// Whether a queue without limits has a limit that the discipline sets.
+    pub fn bounds_itself(&self) -> bool {
+        matches!(self, Self::Abc(_) | Self::DualPi2(_) | Self::FqCodel(_))
+    }
+
     /// Returns the discipline of this name with its default parameters.
     pub fn named(name: &str) -> Option<Self> {
         Choice::named(name)

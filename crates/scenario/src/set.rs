@@ -1,12 +1,19 @@
-//! Values set from outside: `run.seed=3`, `connection.0.weight=2`.
+//! Values set from outside: `run.seed=3`, `connection.phone.weight=2`, `connection.0.weight=2`.
 //!
-//! A path has keys and numbers of list entries, counted from 0. Missing tables on the way are created, so that the
-//! reader of the file reports a misspelt key as it does any other.
+//! A path has keys, and for entries of lists their names or their numbers, counted from 0. An entry without `name` goes
+//! by its ends, as in results: `a>b` for a connection, `a-b` for a link. Missing tables on the way are created, so that
+//! the reader of the file reports a misspelt key as it does any other.
 
 use anabranch_core::spelling::nearest;
-use toml_edit::{DocumentMut, Item, Key, Table, TableLike, Value};
+use toml_edit::{DocumentMut, InlineTable, Item, Key, Table, TableLike, Value};
 
 use crate::values::MOST_DEPTH;
+
+/// Keys of places that hold one of several things: its name alone, or a table with the parameters of the thing.
+const CHOICES: [&str; 2] = ["protocol", "discipline"];
+
+/// The most names of entries that a message lists.
+const MOST_NAMED: usize = 5;
 
 /// Returns the text with each value set, in order.
 ///
@@ -22,8 +29,8 @@ pub(crate) fn with_values(text: &str, sets: &[(String, String)]) -> Result<Strin
 }
 
 fn set(mut item: &mut Item, path: &str, text: &str) -> Result<(), String> {
-    let keys = Key::parse(path).map_err(|_| "write the path like `connection.0.weight`".to_owned())?;
-    let keys: Vec<&str> = keys.iter().map(Key::get).collect();
+    let keys = keys_of(path).ok_or("write the path like `connection.0.weight`")?;
+    let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
     if keys.len() > MOST_DEPTH {
         return Err(format!("it has {} parts; the deepest place of a scenario has eight", keys.len()));
     }
@@ -34,6 +41,16 @@ fn set(mut item: &mut Item, path: &str, text: &str) -> Result<(), String> {
     put(item, way, last, parsed(text))
 }
 
+/// The keys of a path. Quotes may be left out where no name has a dot, as in `connection.a>b.weight`.
+fn keys_of(path: &str) -> Option<Vec<String>> {
+    if let Ok(keys) = Key::parse(path) {
+        return Some(keys.iter().map(|key| key.get().to_owned()).collect());
+    }
+    let keys: Vec<String> = path.split('.').map(|key| key.trim().to_owned()).collect();
+    let is_plain = |key: &String| !key.is_empty() && !key.contains(['"', '\'', ' ']);
+    (keys.len() > 1 && keys.iter().all(is_plain)).then_some(keys)
+}
+
 /// A TOML value, or else the text itself.
 fn parsed(text: &str) -> Value {
     text.trim().parse().unwrap_or_else(|_| Value::from(text)).decorated(" ", "")
@@ -42,7 +59,7 @@ fn parsed(text: &str) -> Value {
 /// The entry `key` of `item`, whose path is `place`; created if `item` is a table without it.
 fn enter<'a>(item: &'a mut Item, place: &[&str], key: &str, next: &str) -> Result<&'a mut Item, String> {
     if let Some(length) = length(item) {
-        let index = index(place, key, length)?;
+        let index = index(item, place, key, length)?;
         return Ok(item.get_mut(index).expect("the index was checked"));
     }
     let table = table_at(item, place)?;
@@ -56,7 +73,22 @@ fn enter<'a>(item: &'a mut Item, place: &[&str], key: &str, next: &str) -> Resul
         made.set_implicit(true);
         table.insert(key, Item::Table(made));
     }
+    if CHOICES.contains(&key) {
+        choose(table.get_mut(key).expect("it was made if it was missing"), next);
+    }
     Ok(table.get_mut(key).expect("it was made if it was missing"))
+}
+
+/// Makes a place that holds one of several things a table of the thing `name`, whose parameters are to be set.
+fn choose(place: &mut Item, name: &str) {
+    if place.as_table_like().is_some_and(|table| table.contains_key(name)) {
+        return;
+    }
+    if place.is_str() || place.is_table_like() {
+        let mut made = InlineTable::new();
+        made.insert(name, Value::InlineTable(InlineTable::new()));
+        *place = Item::Value(Value::InlineTable(made));
+    }
 }
 
 fn put(item: &mut Item, place: &[&str], key: &str, value: Value) -> Result<(), String> {
@@ -64,7 +96,7 @@ fn put(item: &mut Item, place: &[&str], key: &str, value: Value) -> Result<(), S
         table_at(item, place)?.insert(key, Item::Value(value));
         return Ok(());
     };
-    let index = index(place, key, length)?;
+    let index = index(item, place, key, length)?;
     let entry = item.get_mut(index).expect("the index was checked");
     if entry.is_table() {
         return Err(format!("{} is a table; set its keys one by one", name(place, key)));
@@ -86,16 +118,47 @@ fn length(item: &Item) -> Option<usize> {
     item.as_array().map(toml_edit::Array::len).or(item.as_array_of_tables().map(toml_edit::ArrayOfTables::len))
 }
 
-fn index(place: &[&str], key: &str, length: usize) -> Result<usize, String> {
-    key.parse().ok().filter(|&n: &usize| n < length).ok_or_else(|| {
-        let (last, way) = place.split_last().expect("the whole file is no list");
-        let entries = match length {
-            0 => "no entry".to_owned(),
-            1 => "one entry, number 0".to_owned(),
-            _ => format!("{length} entries, numbers 0 to {}", length - 1),
-        };
-        format!("{} is a list without `{key}`; it has {entries}", name(way, last))
-    })
+/// The number of the entry that `key` names, by its number or its name.
+fn index(list: &Item, place: &[&str], key: &str, length: usize) -> Result<usize, String> {
+    if let Some(number) = key.parse().ok().filter(|&n: &usize| n < length) {
+        return Ok(number);
+    }
+    let names: Vec<Option<String>> = (0..length).map(|n| list.get(n).and_then(entry_name)).collect();
+    let mut found = (0..length).filter(|&n| names[n].as_deref() == Some(key));
+    match (found.next(), found.next()) {
+        (Some(number), None) => Ok(number),
+        (Some(one), Some(other)) => {
+            let (last, way) = place.split_last().expect("the whole file is no list");
+            Err(format!("{} has several entries `{key}`; give a number, such as {one} or {other}", name(way, last)))
+        }
+        (None, _) => Err(no_entry(place, key, &names)),
+    }
+}
+
+/// The name of an entry, or else its ends, as results show them.
+fn entry_name(entry: &Item) -> Option<String> {
+    let text = |key: &str| entry.get(key).and_then(Item::as_str).map(str::to_owned);
+    let ends = || {
+        let between = if entry.get("capacity").is_some() { '-' } else { '>' };
+        Some(format!("{}{between}{}", text("source")?, text("target")?))
+    };
+    text("name").or_else(ends)
+}
+
+/// Says that a list has no such entry, and which it has.
+fn no_entry(place: &[&str], key: &str, names: &[Option<String>]) -> String {
+    let (last, way) = place.split_last().expect("the whole file is no list");
+    let entries = match names.len() {
+        0 => "no entry".to_owned(),
+        1 => "one entry, number 0".to_owned(),
+        length => format!("{length} entries, numbers 0 to {}", length - 1),
+    };
+    let known = || names.iter().flatten().map(String::as_str);
+    let hint = nearest(key, known()).map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
+    let first: Vec<String> = known().take(MOST_NAMED).map(|name| format!("`{name}`")).collect();
+    let more = if known().count() > MOST_NAMED { ", ..." } else { "" };
+    let named = if first.is_empty() { String::new() } else { format!(": {}{more}", first.join(", ")) };
+    format!("{} is a list without `{key}`{hint}; it has {entries}{named}", name(way, last))
 }
 
 fn name(place: &[&str], key: &str) -> String {

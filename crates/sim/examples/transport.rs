@@ -119,5 +119,6 @@ fn plan(network: Network, paths: Vec<Vec<Vec<LinkId>>>, protocol: &str, room: u3
         filters: None,
         protocols: vec![Protocol::named(protocol).expect("it is known")],
         run: common::run_plan(seconds),
+        notes: Vec::new(),
     }
 }

@@ -64,6 +64,7 @@ fn plan(size: &Size) -> Plan {
         filters: None,
         protocols: vec![Protocol::default()],
         run: common::run_plan(size.seconds),
+        notes: Vec::new(),
     }
 }
 

@@ -112,7 +112,7 @@ def command(
     wanted = [(*_split(text), False) for text in serve or ()] + [(*_split(text), True) for text in at or ()]
     if not hasattr(_core, "Lab"):
         raise OSError("the emulator needs Linux")
-    lab = _core.Lab(read_plan(scenario, seed=seed, sets=sets or ()).core, mtu)
+    lab = _core.Lab(read_plan(scenario, seed=seed, sets=sets or (), for_programs=True).core, mtu)
     if not as_json:
         _print_paths(lab.paths)
     programs, stopped = Programs(lab, as_json), False

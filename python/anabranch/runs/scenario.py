@@ -108,6 +108,7 @@ def read_plan(
     sets: Sequence[str] = (),
     folder: Path | None = None,
     within: Sequence[Path] | None = None,
+    for_programs: bool = False,
 ) -> Plan:
     """Read a scenario file, and draw and check all that a run of it depends on.
 
@@ -124,6 +125,9 @@ def read_plan(
         text.
     within : sequence of path, optional
         Folders outside which no file may lie that the scenario names, wherever links lead; anywhere if not given.
+    for_programs : bool
+        Whether programs send over the network in place of its connections, which need no protocol then. Links without
+        a queue get a limit by default.
 
     Raises
     ------
@@ -132,12 +136,10 @@ def read_plan(
     """
     ask_for_memory()
     with _told(scenario):
-        read = _load(scenario, sets, seed, folder, within)
+        read = _load(scenario, sets, seed, folder, within, for_programs=for_programs)
         plan = read.core.plan(read.network.core, read.extra, read.text)
-        resolved = read.core.resolved(read.network.core, read.extra, read.text)
-    return Plan(
-        read.core.title, read.core.description, read.network, plan, resolved, tuple(dict.fromkeys(read.files))
-    )
+        resolved = read.core.resolved(plan, read.extra, read.text)
+    return Plan(read.core.title, read.core.description, read.network, plan, resolved, tuple(dict.fromkeys(read.files)))
 
 
 def plan_facts(plan: Plan) -> dict[str, Any]:
@@ -181,6 +183,8 @@ def _load(
     seed: int | None = None,
     folder: Path | None = None,
     within: Sequence[Path] | None = None,
+    *,
+    for_programs: bool = False,
 ) -> _Read:
     if isinstance(sets, str):
         raise ValueError(f"sets is one text; give a list of them, such as [{sets!r}]")  # noqa: TRY004
@@ -196,7 +200,7 @@ def _load(
         files.append(own / file if within is None else _inside(own / file, within))
         return files[-1]
 
-    core = _core.Scenario(str(scenario) if is_text else load(scenario).text, values)
+    core = _core.Scenario(str(scenario) if is_text else load(scenario).text, values, for_programs)
     with _placed(core.network_file_error):
         network = _network(core, place)
     file = core.demands_file

@@ -18,7 +18,7 @@ fn plan(second: &str) -> Plan {
          [[link]]\nname = \"second\"\nsource = \"b\"\ntarget = \"c\"\ndelay = \"5 ms\"\n{second}\n\
          [[connection]]\nsource = \"a\"\ntarget = \"c\"\n"
     );
-    let scenario = Scenario::parse(&text).unwrap();
+    let scenario = Scenario::parse(&text).unwrap().for_programs();
     let Ok(NetworkSource::Inline(network)) = scenario.network() else { panic!("it stands there") };
     scenario.plan(network.into(), None, &|_| Err("no files".to_owned()), &|_| true).unwrap()
 }

@@ -23,6 +23,7 @@ source = "a"
 target = "b"
 amount = "2 MB"
 packet = "1000 B"
+protocol = "d-slen"
 "#;
 
 /// A packet of 1,000 bytes over the first path.

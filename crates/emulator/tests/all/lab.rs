@@ -25,7 +25,7 @@ fn turn() -> Option<MutexGuard<'static, ()>> {
 
 fn plan(links: &str) -> Plan {
     let text = format!("{links}\n[[connection]]\nsource = \"a\"\ntarget = \"b\"\n");
-    let scenario = Scenario::parse(&text).unwrap();
+    let scenario = Scenario::parse(&text).unwrap().for_programs();
     let Ok(NetworkSource::Inline(network)) = scenario.network() else { panic!("it stands there") };
     scenario.plan(network.into(), None, &|_| Err("no files".to_owned()), &|_| true).unwrap()
 }

@@ -37,6 +37,21 @@ impl Scenario {
         Ok(())
     }
 
+    /// Checks that every connection has a protocol, unless programs send in place of the connections.
+    pub(super) fn check_protocols(&self, wants: &Connections) -> Result<(), ScenarioError> {
+        let Some(unruled) = wants.unruled.filter(|_| !self.carries_programs) else { return Ok(()) };
+        // A file or a rule that makes no connection needs none.
+        let Some(connection) = wants.demands.connections().get(unruled.index()) else { return Ok(()) };
+        Err(self.error(
+            wants.span(unruled.index()),
+            format!(
+                "connection `{}`: it has no protocol; add protocol = \"cubic\" (or d-slen, lia, ...) to its table or, for \
+                 all connections, to [defaults.connection]; `anabranch list protocols` shows all",
+                connection.name
+            ),
+        ))
+    }
+
     /// Place of a link's table in the file.
     fn link_span(&self, link: LinkId) -> Range<usize> {
         if let Some(network) = &self.file.network {

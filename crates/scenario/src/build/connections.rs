@@ -41,6 +41,8 @@ pub(super) struct Connections {
     /// For each connection, the index in `spans` of its place in the file.
     pub places: Vec<u32>,
     pub spans: Vec<Range<usize>>,
+    /// The first connection without a protocol, which has a stand-in here.
+    pub unruled: Option<ConnectionId>,
 }
 
 /// Source of the paths of a connection.
@@ -101,6 +103,7 @@ struct ConnectionsBuilder<'a> {
     places: Vec<u32>,
     spans: Vec<Range<usize>>,
     names: HashSet<String>,
+    unruled: Option<ConnectionId>,
     /// Names that tables give.
     reserved: HashSet<&'a str>,
     free_names: FreeNames,
@@ -124,6 +127,7 @@ impl<'a> ConnectionsBuilder<'a> {
             paths: Vec::new(),
             places: Vec::new(),
             spans: Vec::new(),
+            unruled: None,
             names: HashSet::new(),
             reserved: scenario.file.connection.iter().filter_map(|c| c.get_ref().name.as_deref()).collect(),
             free_names: FreeNames::new(),
@@ -154,11 +158,16 @@ impl<'a> ConnectionsBuilder<'a> {
         Ok(())
     }
 
-    /// Number of a protocol, or of the default protocol, among the protocols in use.
+    /// Number of a protocol, or of the default protocol, among the protocols in use. Without either, the next connection
+    /// is remembered: it can be solved but not run.
     fn protocol(&mut self, given: Option<&Protocol>) -> usize {
-        let protocol = given.unwrap_or(&self.defaults.protocol);
-        self.protocols.iter().position(|p| p == protocol).unwrap_or_else(|| {
-            self.protocols.push(protocol.clone());
+        let given = given.or(self.defaults.protocol.as_ref());
+        if given.is_none() {
+            self.unruled.get_or_insert(ConnectionId::new(self.connections.len()));
+        }
+        let protocol = given.cloned().unwrap_or_default();
+        self.protocols.iter().position(|p| *p == protocol).unwrap_or_else(|| {
+            self.protocols.push(protocol);
             self.protocols.len() - 1
         })
     }
@@ -310,7 +319,7 @@ impl<'a> ConnectionsBuilder<'a> {
     /// Number of paths of the next connection, under the protocol of this number.
     fn count(&self, count: Option<PathCount>, protocol: usize) -> WantedPaths {
         let mut rng = stream(self.seed, Purpose::PathCounts, self.connections.len() as u32);
-        let count = count.unwrap_or_else(|| self.defaults.paths_under(&self.protocols[protocol]));
+        let count = count.unwrap_or_else(|| self.defaults.paths_under(Some(&self.protocols[protocol])));
         WantedPaths::Shortest(draw_count(count, &mut rng))
     }
 
@@ -319,7 +328,18 @@ impl<'a> ConnectionsBuilder<'a> {
         // Changes at equal times stay in the order of connections.
         self.demand_changes.sort_by_key(|change| change.time);
         let Self {
-            transfers, protocols, demand_changes, path_times, fetches, timed, after, paths, places, spans, ..
+            transfers,
+            protocols,
+            demand_changes,
+            path_times,
+            fetches,
+            timed,
+            after,
+            paths,
+            places,
+            spans,
+            unruled,
+            ..
         } = self;
         Connections {
             demands,
@@ -333,6 +353,7 @@ impl<'a> ConnectionsBuilder<'a> {
             paths,
             places,
             spans,
+            unruled,
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use anabranch_core::{Network, Span};
-use anabranch_plan::LinkPlan;
 use anabranch_plan::opportunities::Opportunities;
+use anabranch_plan::{Limit, LinkPlan};
 use toml::Spanned;
 
 use super::network::first_ids;
@@ -120,8 +120,9 @@ fn plan(settings: &LinkSettings, duration: Span) -> LinkPlan {
         (Some(table), Some(opportunities)) => opportunities.rates(table.bin(), duration),
         _ => settings.capacity_changes.iter().flatten().map(|change| (change.time(), change.capacity.rate())).collect(),
     };
+    // The limit of the queue follows when the paths are known.
     LinkPlan {
-        limit: settings.queue.unwrap_or_default().limit(),
+        limit: Limit::default(),
         discipline: settings.discipline.clone(),
         data: settings.faults.unwrap_or_default().faults(),
         control: settings.control_faults.unwrap_or_default().faults(),

@@ -10,6 +10,7 @@ mod links;
 mod network;
 mod path_times;
 mod paths;
+mod queues;
 mod relays;
 mod reports;
 mod resolved;
@@ -46,6 +47,8 @@ pub struct Scenario {
     pub(crate) file: File,
     /// Values that were set from outside, for messages.
     changed: String,
+    /// Whether any programs send over the network besides, or instead of, the connections.
+    carries_programs: bool,
 }
 
 /// The most characters of a value that a message repeats.
@@ -87,7 +90,7 @@ impl Scenario {
             changed: changed.clone(),
             ..ScenarioError::at(&text, span, reason)
         })?;
-        let scenario = Self { text, file, changed };
+        let scenario = Self { text, file, changed, carries_programs: false };
         scenario.check_run()?;
         Ok(scenario)
     }
@@ -95,6 +98,12 @@ impl Scenario {
     /// The tables of the file as they were read.
     pub fn tables(&self) -> &File {
         &self.file
+    }
+
+    /// The scenario as a network for programs: its connections need no protocol, and every queue has a limit.
+    #[must_use]
+    pub fn for_programs(self) -> Self {
+        Self { carries_programs: true, ..self }
     }
 
     fn check_run(&self) -> Result<(), ScenarioError> {
@@ -167,12 +176,14 @@ impl Scenario {
         read: Read<'_>,
         progress: Progress<'_>,
     ) -> Result<Plan, ScenarioError> {
-        let links = self.links(&network, read)?;
+        let mut links = self.links(&network, read)?;
         self.check_capacities(&network, &links)?;
         let assistance = self.assistance(&network)?;
         let mut wants = self.wants(&network, extra)?;
+        self.check_protocols(&wants)?;
         self.set_up(&network, &mut wants)?;
         let paths = self.paths(&network, &wants, progress)?;
+        let notes = self.set_limits(&network, &mut links, &wants, &paths).into_iter().collect();
         self.check_paths(&network, &links, &wants, &paths)?;
         self.check_path_times(&wants, &paths)?;
         let relays = self.relays(&network, &mut wants, &paths)?;
@@ -194,6 +205,7 @@ impl Scenario {
             filters,
             protocols,
             run,
+            notes,
         })
     }
 

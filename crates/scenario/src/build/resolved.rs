@@ -1,16 +1,18 @@
 //! The scenario with every value written out, so that it depends on no default and on no other file.
 
 use anabranch_core::quantity::{RateText, SpanText};
-use anabranch_core::{Connection, Demands, Network, Span};
+use anabranch_core::{Connection, Demands, LinkId, Network, Span};
+use anabranch_plan::Plan;
 use toml::Spanned;
 
 use super::connections::Connections;
+use super::network::first_ids;
 use super::traces::Traces;
 use super::{Read, Scenario};
 use crate::error::ScenarioError;
 use crate::file::File;
 use crate::file::connection::{ConnectionTable, PathChoice};
-use crate::file::link::{LinkSettings, LinkTable, NodeTable};
+use crate::file::link::{LinkSettings, LinkTable, NodeTable, QueueLimit};
 use crate::file::network::Generator;
 use crate::file::relays::RelaysTable;
 use crate::file::traffic::TrafficTable;
@@ -18,17 +20,13 @@ use crate::file::traffic::TrafficTable;
 impl Scenario {
     /// The scenario as TOML with every default written out; reading it gives the same plan.
     ///
-    /// Networks, demands and traces from files become tables; a rule stays as it is, with its seed. The arguments are
-    /// those of [`Self::plan`].
+    /// Networks, demands and traces from files become tables; a rule stays as it is, with its seed. `plan` is what
+    /// [`Self::plan`] made of the same arguments.
     ///
     /// # Errors
     /// The errors of [`Self::plan`] in connections and traces.
-    pub fn resolved(
-        &self,
-        network: &Network,
-        extra: Option<&Demands>,
-        read: Read<'_>,
-    ) -> Result<String, ScenarioError> {
+    pub fn resolved(&self, plan: &Plan, extra: Option<&Demands>, read: Read<'_>) -> Result<String, ScenarioError> {
+        let network = &*plan.network;
         let wants = self.wants(network, extra)?;
         let mut file = self.file.clone();
         let mut run = self.run();
@@ -40,28 +38,36 @@ impl Scenario {
         if !wants.after.is_empty() {
             file.relays.get_or_insert_with(|| unplaced(RelaysTable::default()));
         }
-        self.resolve_links(&mut file, &mut self.traces(read))?;
+        self.resolve_links(&mut file, plan, &wants, &mut self.traces(read))?;
         self.resolve_connections(&mut file, network, &wants);
         file.traffic = self.file.traffic.iter().map(|t| unplaced(self.resolved_traffic(t.get_ref()))).collect();
         file.defaults.connection = self.file.defaults.connection.values().into();
         Ok(toml::to_string(&file).expect("a file that was read can be written"))
     }
 
-    fn resolve_links(&self, file: &mut File, traces: &mut Traces<'_>) -> Result<(), ScenarioError> {
+    fn resolve_links(
+        &self,
+        file: &mut File,
+        plan: &Plan,
+        wants: &Connections,
+        traces: &mut Traces<'_>,
+    ) -> Result<(), ScenarioError> {
         let filled = |settings: LinkSettings| LinkSettings {
-            queue: Some(settings.queue.unwrap_or_default()),
+            queue: Some(settings.queue.unwrap_or_else(|| self.silent_limit(wants, settings.discipline.as_ref()))),
             faults: Some(settings.faults.unwrap_or_default()),
             control_faults: Some(settings.control_faults.unwrap_or_default()),
             ..settings
         };
         let defaults = self.link_defaults(traces)?;
-        for table in file.link.iter_mut().map(Spanned::get_mut) {
+        // Networks from files have become tables, one for each link, so the tables and the links of the plan agree.
+        let firsts: Vec<usize> = first_ids(&file.link).map(LinkId::index).collect();
+        for (table, first) in file.link.iter_mut().map(Spanned::get_mut).zip(firsts) {
             let own = self.settled(&table.settings(), traces)?;
             // A default that may be long is written once, in the defaults.
             table.capacity_changes.clone_from(&own.capacity_changes);
             table.trace.clone_from(&own.trace);
             let settings = filled(own.or(&defaults));
-            table.queue = settings.queue;
+            table.queue = Some(QueueLimit::from(plan.links[first].limit));
             table.discipline = settings.discipline;
             table.faults = settings.faults;
             table.control_faults = settings.control_faults;
@@ -85,9 +91,9 @@ impl Scenario {
             made.push(ConnectionTable { name: Some(connection.name.clone()), ..table.get_ref().clone() });
         }
         for table in &mut made {
-            let protocol = table.protocol.get_or_insert_with(|| values.protocol.clone());
+            table.protocol = table.protocol.take().or_else(|| values.protocol.clone());
             if table.links.is_none() {
-                let paths = values.paths_under(protocol);
+                let paths = values.paths_under(table.protocol.as_ref());
                 table.paths.get_or_insert_with(|| unplaced(PathChoice::Shortest(paths)));
             }
             if table.after.is_none() {
@@ -101,8 +107,8 @@ impl Scenario {
     fn resolved_traffic(&self, table: &TrafficTable) -> TrafficTable {
         let values = self.file.defaults.connection.values();
         let mut table = table.clone();
-        let protocol = table.protocol.get_or_insert_with(|| values.protocol.clone());
-        table.paths.get_or_insert_with(|| values.paths_under(protocol));
+        table.protocol = table.protocol.or(values.protocol.clone());
+        table.paths = Some(table.paths.unwrap_or_else(|| values.paths_under(table.protocol.as_ref())));
         table.amount.get_or_insert(values.amount);
         table.packet.get_or_insert(values.packet);
         table

@@ -64,7 +64,7 @@ impl Group<'_> {
         let mut amounts = self.stream(Purpose::TrafficAmounts);
         let mut counts = self.stream(Purpose::TrafficPathCounts);
         let amount = table.amount.unwrap_or(self.defaults.amount);
-        let protocol = table.protocol.as_ref().unwrap_or(&self.defaults.protocol);
+        let protocol = table.protocol.as_ref().or(self.defaults.protocol.as_ref());
         let paths = table.paths.unwrap_or_else(|| self.defaults.paths_under(protocol));
         let draw = |(i, ((source, target), start)): (usize, ((NodeId, NodeId), Time))| {
             let lifetime = table.lifetime.map(|lifetime| Time(start.0.saturating_add(lifetime.draw(&mut lifetimes).0)));

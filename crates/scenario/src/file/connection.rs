@@ -114,7 +114,7 @@ impl DemandStep {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionDefaults {
-    /// Protocol of the connections; d-SLEN if left out.
+    /// Protocol of the connections that set none. A run needs a protocol for each connection; solvers do not.
     #[schemars(with = "Option<ProtocolChoice>")]
     pub protocol: Option<Protocol>,
     /// Amount of data that each connection sends before it ends; no limit if left out.
@@ -129,8 +129,8 @@ pub struct ConnectionDefaults {
 /// The values of a connection that sets none.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConnectionValues {
-    /// Protocol of the connection.
-    pub protocol: Protocol,
+    /// Protocol of the connection, if the file has one.
+    pub protocol: Option<Protocol>,
     /// Amount of data that the connection sends before it ends.
     pub amount: Amount,
     /// Size of data packets.
@@ -143,7 +143,7 @@ impl ConnectionDefaults {
     /// Gives each value, written or default.
     pub fn values(&self) -> ConnectionValues {
         ConnectionValues {
-            protocol: self.protocol.clone().unwrap_or_default(),
+            protocol: self.protocol.clone(),
             amount: self.amount.unwrap_or_default(),
             packet: self.packet.unwrap_or(BytesText(Bytes(1000))),
             paths: self.paths,
@@ -153,18 +153,18 @@ impl ConnectionDefaults {
 
 impl ConnectionValues {
     /// Number of shortest paths of a connection under `protocol`: the written number, or else as many as the protocol
-    /// serves, up to 4.
-    pub fn paths_under(&self, protocol: &Protocol) -> PathCount {
-        let unwritten = if protocol.capabilities().many_paths { 4 } else { 1 };
+    /// serves, up to 4; 4 without a protocol.
+    pub fn paths_under(&self, protocol: Option<&Protocol>) -> PathCount {
+        let unwritten = if protocol.is_none_or(|protocol| protocol.capabilities().many_paths) { 4 } else { 1 };
         self.paths.unwrap_or(PathCount::Exactly(unwritten))
     }
 }
 
 impl From<ConnectionValues> for ConnectionDefaults {
     fn from(values: ConnectionValues) -> Self {
-        let paths = values.paths_under(&values.protocol);
+        let paths = values.paths_under(values.protocol.as_ref());
         let ConnectionValues { protocol, amount, packet, .. } = values;
-        Self { protocol: Some(protocol), amount: Some(amount), packet: Some(packet), paths: Some(paths) }
+        Self { protocol, amount: Some(amount), packet: Some(packet), paths: Some(paths) }
     }
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use anabranch_core::quantity::{BytesText, SpanText};
-use anabranch_core::{Span, Time};
+use anabranch_core::{Bytes, Span, Time};
 use anabranch_plan::{Faults, Limit};
 use anabranch_queues::QueueDiscipline as Discipline;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -19,6 +19,9 @@ use super::shares::Shares;
 use super::trace::TraceChoice;
 use super::words::{Capacity, from_text, text};
 use super::{check_order, no_time, yes};
+
+/// The greatest multiple of the bandwidth-delay product that a queue may hold.
+const MOST_PRODUCTS: f64 = 1000.0;
 
 /// `[[node]]`: a node with its position.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -53,7 +56,9 @@ pub struct LinkTable {
     /// Name of the one-way link that is the way back of this one-way link; either may name the other.
     #[schemars(with = "Option<String>")]
     pub twin: Option<Spanned<String>>,
-    /// The most that may wait in each direction, including the packet in transmission.
+    /// The most that may wait in each direction, including the packet in transmission. If left out where some connection
+    /// keeps windows: one bandwidth-delay product of the longest round trip over the link, or 1000 packets under a
+    /// discipline that drops or marks early and has no limit of its own. If left out elsewhere: no limit.
     pub queue: Option<QueueLimit>,
     /// Queue discipline: the order of waiting packets, and which are dropped or marked; first in, first out if left
     /// out.
@@ -140,25 +145,38 @@ impl LinkSettings {
     }
 }
 
-/// The most that may wait at a link: `"100 packets"`, `"64 KiB"` or `"unlimited"`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The most that may wait at a link: `"100 packets"`, `"64 KiB"`, `"1 BDP"` or `"unlimited"`.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum QueueLimit {
     /// No limit.
-    #[default]
     Unlimited,
     /// A number of packets, 1 or more.
     Packets(u32),
     /// A number of bytes, 1 or more.
     Bytes(BytesText),
+    /// A multiple of the link's bandwidth-delay product, over 0 and at most 1,000.
+    Product(f64),
 }
 
 impl QueueLimit {
-    /// The limit as the simulator takes it.
-    pub fn limit(self) -> Limit {
+    /// The limit as the simulator takes it; `bytes_of` gives the bytes of a multiple of the bandwidth-delay product,
+    /// `None` for no limit.
+    pub fn limit(self, bytes_of: impl FnOnce(f64) -> Option<Bytes>) -> Limit {
         match self {
             Self::Unlimited => Limit::default(),
             Self::Packets(packets) => Limit { packets: Some(packets), bytes: None },
             Self::Bytes(bytes) => Limit { packets: None, bytes: Some(bytes.0) },
+            Self::Product(factor) => Limit { packets: None, bytes: bytes_of(factor) },
+        }
+    }
+}
+
+impl From<Limit> for QueueLimit {
+    fn from(limit: Limit) -> Self {
+        match (limit.bytes, limit.packets) {
+            (Some(bytes), _) => Self::Bytes(BytesText(bytes)),
+            (None, Some(packets)) => Self::Packets(packets),
+            (None, None) => Self::Unlimited,
         }
     }
 }
@@ -169,6 +187,7 @@ impl fmt::Display for QueueLimit {
             Self::Unlimited => f.write_str("unlimited"),
             Self::Packets(packets) => write!(f, "{packets} packets"),
             Self::Bytes(bytes) => write!(f, "{} B", bytes.0.0),
+            Self::Product(factor) => write!(f, "{factor} BDP"),
         }
     }
 }
@@ -184,7 +203,7 @@ impl Serialize for QueueLimit {
 
 impl<'de> Deserialize<'de> for QueueLimit {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        text(deserializer, "\"100 packets\", a size such as \"64 KiB\", or \"unlimited\"", read_queue)
+        text(deserializer, "\"100 packets\", a size such as \"64 KiB\", \"1 BDP\", or \"unlimited\"", read_queue)
     }
 }
 
@@ -200,10 +219,18 @@ fn read_queue(text: &str) -> Result<QueueLimit, String> {
         })?;
         return if packets == 0 { Err(zero()) } else { Ok(QueueLimit::Packets(packets)) };
     }
+    if let Some(factor) = trimmed.strip_suffix("BDP").or_else(|| trimmed.strip_suffix("bdp")) {
+        let factor = factor.trim().parse().ok().filter(|&factor: &f64| factor > 0.0 && factor <= MOST_PRODUCTS);
+        return factor.map(QueueLimit::Product).ok_or_else(|| {
+            format!(
+                "`{text}` is no multiple of the bandwidth-delay product; write it like `1 BDP`, over 0 and at most 1000"
+            )
+        });
+    }
     match from_text::<BytesText>(trimmed) {
         Ok(bytes) if bytes.0.0 == 0 => Err(zero()),
         Ok(bytes) => Ok(QueueLimit::Bytes(bytes)),
-        Err(error) => Err(format!("{error}, `100 packets` or `unlimited`")),
+        Err(error) => Err(format!("{error}, `100 packets`, `1 BDP` or `unlimited`")),
     }
 }
 
@@ -215,8 +242,8 @@ impl JsonSchema for QueueLimit {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "The most that may wait: packets, a size, or no limit.",
-            "examples": ["100 packets", "64 KiB", "unlimited"]
+            "description": "The most that may wait: packets, a size, a multiple of the bandwidth-delay product, or no limit.",
+            "examples": ["100 packets", "64 KiB", "1 BDP", "unlimited"]
         })
     }
 }

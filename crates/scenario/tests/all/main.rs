@@ -9,6 +9,7 @@ mod mistakes;
 mod networks;
 mod noise;
 mod plans;
+mod queues;
 mod reading;
 mod relays;
 mod resolving;
@@ -101,8 +102,19 @@ fn trace(name: &str) -> Result<String, String> {
     }
 }
 
-/// What the simulator takes.
+/// The text with d-SLEN for connections that name no protocol, unless it has defaults for connections. Nothing moves.
+fn under_d_slen(text: &str) -> String {
+    let defaults = "[defaults.connection]";
+    if text.contains(defaults) { text.to_owned() } else { format!("{text}\n{defaults}\nprotocol = \"d-slen\"\n") }
+}
+
+/// What the simulator takes; connections that name no protocol are under d-SLEN.
 fn plan(text: &str) -> Result<Plan, ScenarioError> {
+    plan_as_written(&under_d_slen(text))
+}
+
+/// What the simulator takes.
+fn plan_as_written(text: &str) -> Result<Plan, ScenarioError> {
     let scenario = Scenario::parse(text)?;
     let network = network(&scenario)?;
     scenario.plan(Arc::new(network), None, &trace, &|_| true)

@@ -149,7 +149,7 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
         (
             "[defaults.link]\nqueue = \"many\"",
             "line 11, column 9",
-            "write it like `64 KiB`, `100 packets` or `unlimited`",
+            "write it like `64 KiB`, `100 packets`, `1 BDP` or `unlimited`",
         ),
         ("[defaults.link]\nqueue = 100", "line 11, column 9", "a size such as"),
         ("[defaults.link]\nshares = { reno = 0.5 }", "line 11, column 10", "Reno keeps windows"),

@@ -117,8 +117,9 @@ fn use_up(text: &str, sets: &[(String, String)]) {
         return;
     }
     if let Ok(network) = network(&scenario) {
-        let _ = scenario.resolved(&network, None, &trace);
-        let _ = scenario.plan(network.into(), None, &trace, &|_| true);
+        if let Ok(plan) = scenario.plan(network.into(), None, &trace, &|_| true) {
+            scenario.resolved(&plan, None, &trace).expect("what has a plan can be written out");
+        }
     }
 }
 

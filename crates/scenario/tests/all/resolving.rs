@@ -6,18 +6,18 @@ use anabranch_core::{Connection, Demands, Network, NetworkBuilder, Position, Rat
 use anabranch_plan::Plan;
 use proptest::prelude::*;
 
-use crate::{PAIR, network, trace};
+use crate::{PAIR, network, trace, under_d_slen};
 use anabranch_scenario::{NetworkSource, Scenario};
 
 /// The plan and the whole text of a scenario, and the plan of that text.
 fn both_plans(text: &str, from_file: Option<&Network>, extra: Option<&Demands>) -> (Plan, String, Plan) {
-    let scenario = Scenario::parse(text).unwrap();
+    let scenario = Scenario::parse(&under_d_slen(text)).unwrap();
     let net = match scenario.network().unwrap() {
         NetworkSource::Inline(network) => network,
         NetworkSource::File(_) => from_file.expect("the network is handed over").clone(),
     };
-    let whole = scenario.resolved(&net, extra, &trace).unwrap();
     let first = scenario.plan(Arc::new(net), extra, &trace, &|_| true).unwrap();
+    let whole = scenario.resolved(&first, extra, &trace).unwrap();
     let again = Scenario::parse(&whole).unwrap_or_else(|error| panic!("{error}\n{whole}"));
     // Nothing is left to read elsewhere.
     assert_eq!(again.demands_file(), None);
@@ -133,7 +133,7 @@ fn opportunities_stand_once_in_the_whole_text_if_they_hold_for_all() {
 #[test]
 fn a_rule_stands_with_its_seed() {
     let text = "[network]\ngenerate.transit-stub = { preset = \"ludena2021\", hosts = 1 }\n[demands]\nrule = \"hot-spots:1 Gbit/s\"\n\
-        [defaults.connection]\npaths = 1\n[run]\nseed = 9\nrecord = []\n";
+        [defaults.connection]\nprotocol = \"d-slen\"\npaths = 1\n[run]\nseed = 9\nrecord = []\n";
     let (first, whole, second) = both_plans(text, None, None);
     assert_same(&first, &second);
     assert!(whole.contains("seed = 9") && whole.contains("transit = \"50 Mbit/s\""), "{whole}");
@@ -303,7 +303,7 @@ proptest! {
             lifetime = {{ exponential = \"{duration} ps\" }}\npaths = {{ least = {least}, most = {} }}\n\
             [[connection]]\nsource = \"n0\"\ntarget = \"n3\"\nqos = 0.5\nstart = \"{at} ps\"\n\
             demand = \"3 bit/s\"\ndemand_changes = [{{ at = \"{at} ps\", demand = \"{capacity:?} bit/s\" }}]\n\
-            [defaults.connection]\namount = {common}\npacket = \"{packet} B\"\n\
+            [defaults.connection]\nprotocol = \"d-slen\"\namount = {common}\npacket = \"{packet} B\"\n\
             [defaults.link]\nfaults = {{ loss = {loss:?}, reorder = 0.5, late = \"{late} ps\" }}\n\
             {changes}\n\
             {fetched}\
@@ -317,6 +317,6 @@ proptest! {
         assert_same(&first, &second);
         // Once whole, it stays as it is.
         let again = Scenario::parse(&whole).unwrap();
-        prop_assert_eq!(again.resolved(&network(&again).unwrap(), None, &trace).unwrap(), whole);
+        prop_assert_eq!(again.resolved(&second, None, &trace).unwrap(), whole);
     }
 }

@@ -3,12 +3,12 @@
 use anabranch_core::Rate;
 use anabranch_plan::Plan;
 
-use crate::{PAIR, TRIANGLE, network};
+use crate::{PAIR, TRIANGLE, network, under_d_slen};
 use anabranch_scenario::{Scenario, ScenarioError};
 
 fn set(text: &str, sets: &[(&str, &str)]) -> Result<Plan, ScenarioError> {
     let sets: Vec<(String, String)> = sets.iter().map(|&(p, v)| (p.to_owned(), v.to_owned())).collect();
-    let scenario = Scenario::parse_with(text, &sets)?;
+    let scenario = Scenario::parse_with(&under_d_slen(text), &sets)?;
     let network = network(&scenario)?;
     scenario.plan(network.into(), None, &crate::trace, &|_| true)
 }
@@ -23,7 +23,7 @@ fn values_are_set_by_key_and_number() {
         ("link.0.capacity", "\"3 Mbit/s\""),
         ("run.record", "[\"links\", \"grants\"]"),
         ("run.record.0", "fairness"),
-        ("defaults.connection", "{ packet = \"99 B\" }"),
+        ("defaults.connection.packet", "99 B"),
     ];
     let plan = set(PAIR, &sets).unwrap();
     let given = Scenario::parse(&format!("{PAIR}protocol.d-slen.variant = \"paper\"")).unwrap();
@@ -46,6 +46,59 @@ fn a_value_stands_where_one_stood_before() {
         set(&inline, &[("connection.0.protocol.d-slen.tie", "0.0"), ("connection.0.protocol.d-slen.floor", "0.0")])
             .is_ok()
     );
+}
+
+#[test]
+fn entries_are_set_by_name_or_by_their_ends() {
+    let sets = [
+        ("link.direct.capacity", "3 Mbit/s"),
+        ("link.b-c.delay", "7 ms"),
+        ("connection.back.weight", "2"),
+        ("connection.a>c.weight", "3"),
+        ("connection.\"a>c\".qos", "0.5"),
+        ("node.a.latitude", "0"),
+        ("link.direct.two_way", "true"),
+    ];
+    let plan = set(TRIANGLE, &sets).unwrap();
+    // Links are a-b, b-a, b-c, c-b and direct, in this order.
+    assert_eq!(plan.network.links()[4].capacity, Rate(3e6));
+    assert_eq!(plan.network.links()[2].delay.seconds(), 0.007);
+    let claims: Vec<(f64, f64)> = plan.demands.connections().iter().map(|c| (c.weight, c.qos)).collect();
+    assert_eq!(claims, [(3.0, 0.5), (2.0, 1.0)]);
+}
+
+#[test]
+fn a_parameter_chooses_its_protocol() {
+    let title = |before: &str, path: &str, value: &str| {
+        let plan = set(&format!("{PAIR}{before}\n"), &[(path, value)]).unwrap();
+        serde_json::to_value(&plan.protocols[0]).unwrap().to_string()
+    };
+    // Beside a name alone, beside other parameters of the same protocol, in place of another protocol, and beside nothing.
+    let tie = "connection.0.protocol.d-slen.tie";
+    assert!(title("protocol = \"d-slen\"", tie, "0.1").contains("\"tie\":0.1"));
+    let both = title("protocol.d-slen = { variant = \"paper\" }", tie, "0.1");
+    assert!(both.contains("\"tie\":0.1") && both.contains("paper"), "{both}");
+    let printed =
+        title("protocol = { d-slen = { variant = \"paper\" } }", "connection.0.protocol.vo-le-tran.price", "2");
+    assert!(printed.contains("vo-le-tran") && !printed.contains("d-slen"), "{printed}");
+    assert!(title("", "connection.0.protocol.vo-le-tran.price", "2").contains("vo-le-tran"));
+}
+
+#[test]
+fn a_name_that_is_not_there_has_a_nearest_one() {
+    for (path, reason) in [
+        (
+            "connection.bak.weight",
+            "`connection` is a list without `bak` (did you mean `back`?); it has 2 entries, numbers 0 to 1: `a>c`, `back`",
+        ),
+        ("link.drect.capacity", "`link` is a list without `drect` (did you mean `direct`?); it has 3 entries"),
+    ] {
+        let said = set(TRIANGLE, &[(path, "1")]).unwrap_err().to_string();
+        assert!(said.contains(reason), "{said}");
+    }
+    let twice = format!("{TRIANGLE}[[connection]]\nsource = \"a\"\ntarget = \"c\"\n");
+    let said = set(&twice, &[("connection.a>c.weight", "2")]).unwrap_err().to_string();
+    assert!(said.contains("`connection` has several entries `a>c`; give a number, such as 0 or 2"), "{said}");
 }
 
 #[test]

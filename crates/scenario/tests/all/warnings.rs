@@ -8,7 +8,7 @@ fn two_links(head: &str, connections: &[(&str, &str, &str)]) -> Vec<String> {
         .map(|(name, from, to)| {
             format!(
                 "[[link]]\nname = \"{name}\"\nsource = \"{from}\"\ntarget = \"{to}\"\ncapacity = \"10 Mbit/s\"\n\
-                 delay = \"5 ms\"\ncontrol_faults = {{ loss = 0.01 }}\n"
+                 delay = \"5 ms\"\nqueue = \"1 BDP\"\ncontrol_faults = {{ loss = 0.01 }}\n"
             )
         })
         .concat();

@@ -49,7 +49,9 @@ fn a_rise_is_used_when_it_is_reported() {
 #[test]
 fn a_fall_that_is_reported_late_makes_a_queue_of_the_difference() {
     // From 10 to 5 Mbit/s at 1 s, known 0.4 s later: 0.4 s times 5 Mbit/s are 250 kB.
-    let keys = |report: &str| format!("capacity_changes = [{{ at = \"1 s\", capacity = \"5 Mbit/s\" }}]\n{report}");
+    let keys = |report: &str| {
+        format!("capacity_changes = [{{ at = \"1 s\", capacity = \"5 Mbit/s\" }}]\nqueue = \"unlimited\"\n{report}")
+    };
     let protocol = "{ lgcc = { windowed = false } }";
     let peak = |report: &str| {
         let outcome = outcome(&one(protocol, &keys(report), "duration = \"2 s\""));
@@ -75,8 +77,9 @@ fn the_abc_discipline_hears_reports_and_others_do_not() {
     let (at_once, never) = (abc(rise), abc(&format!("{rise}\ncapacity_report = {{ delay = \"9000 s\" }}")));
     assert!((18.0..20.1).contains(&at_once) && (10.2..11.0).contains(&never), "{at_once} {never}");
     let pie = |report: &str| {
-        let keys =
-            format!("discipline = \"pie\"\ncapacity_changes = [{{ at = \"2 s\", capacity = \"5 Mbit/s\" }}]\n{report}");
+        let keys = format!(
+            "discipline = \"pie\"\ncapacity_changes = [{{ at = \"2 s\", capacity = \"5 Mbit/s\" }}]\nqueue = \"unlimited\"\n{report}"
+        );
         outcome(&one("\"reno\"", &keys, "duration = \"10 s\"")).subflows[0].delivered
     };
     assert_eq!(pie(""), pie("capacity_report = { delay = \"1 s\", noise = 1, interval = \"10 ms\" }"));

@@ -83,6 +83,7 @@ pub fn of_paths(network: Network, all: Vec<Connection>, paths: Paths, protocol: 
                 errors: false,
             },
         },
+        notes: Vec::new(),
     }
 }
 
