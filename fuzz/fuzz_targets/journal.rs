@@ -2,7 +2,7 @@
 #![no_main]
 
 use anabranch_transfer::Root;
-use anabranch_transfer::digests::{MOST_SIZE, chunk_count};
+use anabranch_transfer::digests::{MOST_CHUNKS, MOST_SIZE};
 use anabranch_transfer::journal::{HEADER, Journal, RECORD, header, read, record};
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
@@ -40,7 +40,7 @@ impl Written {
 
     /// The chunks of the records before the first that is not good.
     fn chunks(&self, root: Root) -> Vec<u32> {
-        let is_there = |chunk: u32| (u64::from(chunk) < chunk_count(self.size)).then_some(chunk);
+        let is_there = |chunk: u32| (u64::from(chunk) < MOST_CHUNKS).then_some(chunk);
         let chunk = |entry: &Record| match entry {
             Record::Chunk(chunk) => is_there(*chunk),
             Record::Bytes(bytes) => {

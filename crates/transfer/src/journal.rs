@@ -14,7 +14,7 @@
 
 use thiserror::Error;
 
-use crate::digests::{DIGEST, MOST_SIZE, Root, chunk_count};
+use crate::digests::{DIGEST, MOST_CHUNKS, MOST_SIZE, Root};
 
 /// First bytes of a journal.
 const MAGIC: [u8; 16] = *b"anabranch-part1\n";
@@ -72,7 +72,7 @@ pub fn record(root: Root, chunk: u32) -> [u8; RECORD] {
     record
 }
 
-/// Reads the valid part of a journal.
+/// Reads the valid part of a journal. Chunks that no file has are not valid; which chunks this file has, the caller knows.
 ///
 /// # Errors
 /// Returns an error if the header is invalid.
@@ -83,13 +83,12 @@ pub fn read(bytes: &[u8]) -> Result<Journal, JournalError> {
     if size > MOST_SIZE || *head != header(size, root) {
         return Err(JournalError::Header);
     }
-    let count = chunk_count(size);
     let (records, _) = bytes[HEADER..].as_chunks::<RECORD>();
     let chunks: Vec<u32> = records
         .iter()
         .map_while(|bytes| {
             let chunk = u32::from_le_bytes(*bytes.first_chunk().expect("a record has a chunk"));
-            (*bytes == record(root, chunk) && u64::from(chunk) < count).then_some(chunk)
+            (*bytes == record(root, chunk) && u64::from(chunk) < MOST_CHUNKS).then_some(chunk)
         })
         .collect();
     let good = HEADER + RECORD * chunks.len();
@@ -135,8 +134,8 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_that_the_file_does_not_have_is_not_believed() {
-        assert_eq!(read(&written(&[3, 10, 0])).unwrap().chunks, [3]);
+    fn a_chunk_that_no_file_has_is_not_believed() {
+        assert_eq!(read(&written(&[3, MOST_CHUNKS as u32, 0])).unwrap().chunks, [3]);
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub enum Request {
         /// Hash of the file.
         root: Root,
     },
+    /// A request for the names and sizes of all shared files; a [`crate::listing`] follows the answer.
+    List,
 }
 
 /// An answer of a sharer.
@@ -96,6 +98,9 @@ pub enum Refusal {
     /// The request is malformed.
     #[error("it did not understand the request; both sides need the same version")]
     Malformed,
+    /// The shared folder has too many files to be listed.
+    #[error("its folder has too many files to list; fetch files by their names")]
+    TooManyFiles,
 }
 
 /// The reason why bytes are not a message.
@@ -157,6 +162,7 @@ mod tests {
             Request::Digests { root: ROOT },
             Request::Chunk { root: ROOT, chunk: u32::MAX },
             Request::Have { root: ROOT },
+            Request::List,
         ];
         for request in requests {
             let bytes = encode(&request).unwrap();

@@ -26,6 +26,12 @@ const UNKNOWN: f64 = 1.0;
 /// everything twice.
 const MUCH: f64 = 1.5;
 
+/// Time in seconds that the chunks of one answer take, where a source sends several in one.
+const RUN: f64 = 2.0;
+
+/// The least such time, as a multiple of the time in which the first chunk of an answer arrives.
+const LEAST_RUN: f64 = 3.0;
+
 /// Number of arrivals over which a rate is measured.
 const MEASURED: usize = 16;
 
@@ -65,6 +71,14 @@ impl Source {
             _ => FIRST_DEPTH,
         };
         steady.max(self.ahead.chunks(chunk_bytes) + 2).clamp(LEAST_DEPTH, most)
+    }
+
+    /// Number of chunks to request in one answer: what the source sends in [`RUN`], but no more than `share`; and so many
+    /// at least that the wait for the answer is a small part of it.
+    fn run(&self, share: usize) -> usize {
+        let (Some(each), Some(latency)) = (self.each(), self.latency) else { return FIRST_DEPTH };
+        let chunks = |time: f64| (time / each.max(1e-9)) as usize;
+        chunks(RUN).min(share).max(chunks(LEAST_RUN * latency)).max(1)
     }
 
     /// Expected time in seconds until the source has delivered `chunks`, if each takes as long as earlier chunks, or as
@@ -132,6 +146,38 @@ impl Schedule {
         }
         own.asked.push((chunk, now));
         Some(chunk)
+    }
+
+    /// The chunks to request from a source now that sends them in one answer, one after the other; empty if it has
+    /// requests, or no chunk is left for it.
+    ///
+    /// A request costs such a source a round trip in which nothing arrives. So the chunks are consecutive, and take about
+    /// [`RUN`]; near the end they are a part of what is left, so that all sources end together.
+    pub fn next_run(&mut self, source: SourceId, now: Time) -> Vec<u32> {
+        let own = &self.sources[source];
+        if own.is_gone || !own.asked.is_empty() {
+            return Vec::new();
+        }
+        let most = own.run(self.free.len() / (2 * self.sources.len()));
+        let mut run: Vec<u32> = self.next(source, now).into_iter().collect();
+        while let Some(last) = run.last().filter(|_| run.len() < most)
+            && self.free.remove(&(last + 1))
+        {
+            self.sources[source].asked.push((last + 1, now));
+            run.push(last + 1);
+        }
+        run
+    }
+
+    /// All missing chunks in order, to be requested from a source that can send the file only from its beginning to its
+    /// end; empty if any source has requests.
+    pub fn all_left(&mut self, source: SourceId, now: Time) -> Vec<u32> {
+        if self.sources[source].is_gone || self.sources.iter().any(|other| !other.asked.is_empty()) {
+            return Vec::new();
+        }
+        let all: Vec<u32> = std::mem::take(&mut self.free).into_iter().collect();
+        self.sources[source].asked.extend(all.iter().map(|&chunk| (chunk, now)));
+        all
     }
 
     /// The chunk that others are expected to deliver last, if this source can deliver it much sooner.
@@ -284,6 +330,62 @@ mod tests {
         let (end, brought) = fetched(100, &[Some(10), Some(40)]);
         assert!((75..=85).contains(&brought[0]), "{brought:?}");
         assert!((800..=840).contains(&end), "{end}");
+    }
+
+    #[test]
+    fn a_run_is_consecutive_and_a_part_of_what_is_left() {
+        let mut schedule = Schedule::new(100, &[6], CHUNK, 64);
+        let (first, second) = (schedule.add(), schedule.add());
+        assert_eq!(schedule.next_run(first, ms(0)), [0, 1, 2, 3]);
+        assert!(schedule.next_run(first, ms(0)).is_empty(), "one answer at a time");
+        assert_eq!(schedule.next_run(second, ms(0)), [4, 5], "chunk 6 is there");
+        for chunk in 0..4 {
+            schedule.on_arrival(first, chunk, ms(100 * (u64::from(chunk) + 1)));
+        }
+        // A chunk takes 100 ms, so 20 take 2 s; of 93 that are free half the share of a source is 23.
+        assert_eq!(schedule.next_run(first, ms(400)).len(), 20);
+        for chunk in 7..27 {
+            schedule.on_arrival(first, chunk, ms(400 + u64::from(chunk)));
+        }
+        // A chunk takes 1 ms now. Half the share of 73 would be 18, but the wait for an answer is worth 3 x 7.
+        assert_eq!(schedule.next_run(first, ms(500)), (27..48).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn runs_end_together() {
+        // 10 and 40 ms a chunk: 400 chunks take 400 / (1/10 + 1/40) = 3200 ms, and a request costs 50 ms.
+        let mut schedule = Schedule::new(400, &[], CHUNK, 64);
+        let each = [10, 40];
+        let mut runs: [VecDeque<(u64, u32)>; 2] = Default::default();
+        assert_eq!([schedule.add(), schedule.add()], [0, 1]);
+        for now in 0..10_000 {
+            for source in 0..2 {
+                while runs[source].front().is_some_and(|&(at, _)| at <= now) {
+                    let (_, chunk) = runs[source].pop_front().unwrap();
+                    schedule.on_arrival(source, chunk, ms(now));
+                }
+                if runs[source].is_empty() {
+                    let run = schedule.next_run(source, ms(now)).into_iter().zip(1..);
+                    runs[source].extend(run.map(|(chunk, at)| (now + 50 + at * each[source], chunk)));
+                }
+            }
+            if schedule.is_done() {
+                assert!(now < 3700, "{now} ms");
+                return;
+            }
+        }
+        panic!("{} chunks never came", schedule.left());
+    }
+
+    #[test]
+    fn a_source_that_sends_from_the_beginning_is_asked_for_all_that_is_left() {
+        let mut schedule = Schedule::new(5, &[1], CHUNK, 64);
+        let (first, second) = (schedule.add(), schedule.add());
+        assert_eq!(schedule.all_left(first, ms(0)), [0, 2, 3, 4]);
+        assert!(schedule.all_left(second, ms(0)).is_empty(), "one source at a time");
+        schedule.on_arrival(first, 0, ms(1));
+        schedule.on_lost(first);
+        assert_eq!(schedule.all_left(second, ms(2)), [2, 3, 4]);
     }
 
     #[test]
