@@ -1,5 +1,5 @@
 //! Real connections: the window controls of `anabranch_proto` under multipath QUIC, with sockets, paths and
-//! measurements.
+//! measurements; and fetches from web servers beside.
 
 #![forbid(unsafe_code)]
 
@@ -22,6 +22,7 @@ pub mod session;
 pub mod share;
 pub mod sockets;
 pub mod url;
+pub mod web;
 
 pub use paths::{AddressPair, PathReport};
 pub use quic_config::QuicConfig;

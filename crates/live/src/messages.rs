@@ -9,7 +9,16 @@ use serde::de::DeserializeOwned;
 use thiserror::Error;
 use tokio::time::timeout;
 
-use crate::quic::{Connection, ConnectionError, ReadExactError, RecvStream, SendStream, WriteError};
+use crate::quic::{Connection, ConnectionError, ReadExactError, RecvStream, SendStream, VarInt, WriteError};
+
+/// Code with which a server closes a connection of a client that is for a server of another kind.
+pub const WRONG_SERVICE: u32 = 2;
+
+/// Whether a server has closed a connection since it is of another kind.
+pub fn is_wrong_service(connection: &Connection) -> bool {
+    let reason = connection.close_reason();
+    matches!(reason, Some(ConnectionError::ApplicationClosed(close)) if close.error_code == VarInt::from_u32(WRONG_SERVICE))
+}
 
 /// The longest time from the first byte of a message to its last.
 const MESSAGE_TIME: Duration = Duration::from_secs(10);
@@ -34,6 +43,8 @@ pub enum AskError {
     Message(#[from] MessageError),
     #[error("{0}")]
     Refused(Refusal),
+    #[error("it sent an empty message")]
+    Empty,
     #[error("it answered something else than what was asked for")]
     Other,
     #[error("a message took more than {} s", MESSAGE_TIME.as_secs())]
@@ -47,6 +58,9 @@ pub async fn read<M: DeserializeOwned>(stream: &mut RecvStream) -> Result<M, Ask
     let mut head = [0; 2];
     stream.read_exact(&mut head).await?;
     let mut body = vec![0; length(head)?];
+    if body.is_empty() {
+        return Err(AskError::Empty);
+    }
     timeout(MESSAGE_TIME, stream.read_exact(&mut body)).await.map_err(|_| AskError::Slow)??;
     Ok(decode(&body)?)
 }

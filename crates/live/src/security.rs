@@ -216,6 +216,22 @@ impl Trust {
     }
 }
 
+/// The TLS settings of a client of web servers: TLS 1.2 or 1.3, with the authorities that this system trusts and those
+/// in a PEM file.
+pub(crate) fn web_client(authorities: Option<&Path>) -> Result<rustls::ClientConfig, SecurityError> {
+    let mut trusted = rustls_native_certs::load_native_certs().certs;
+    if let Some(path) = authorities {
+        trusted.extend(certificates(path)?);
+    }
+    let mut tls = rustls::ClientConfig::builder_with_provider(crypto())
+        .with_protocol_versions(&[&version::TLS12, &version::TLS13])
+        .map_err(SecurityError::Unusable)?
+        .with_root_certificates(roots(trusted)?)
+        .with_no_client_auth();
+    tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(tls)
+}
+
 pub(crate) fn crypto() -> Arc<CryptoProvider> {
     Arc::new(provider::default_provider())
 }
@@ -264,7 +280,10 @@ impl Pinned {
         }
         let pins: Vec<String> = self.pins.iter().map(ToString::to_string).collect();
         let wanted = pins.join(" or ");
-        Err(rustls::Error::General(format!("the {whose}'s certificate has the fingerprint {found}, not {wanted}")))
+        Err(rustls::Error::General(format!(
+            "it is not the {whose} that was meant, or has a new certificate: the {whose}'s certificate has the fingerprint \
+             {found}, not {wanted}"
+        )))
     }
 
     /// Checks that the holder of a certificate has its key.

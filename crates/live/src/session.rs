@@ -281,6 +281,17 @@ impl Client {
     }
 }
 
+/// The error of a server that cannot listen at its address, made by `refused` if the kernel refuses it.
+pub(crate) fn listening<E: From<SessionError>>(
+    error: SessionError,
+    refused: impl FnOnce(SocketAddr, io::Error) -> E,
+) -> E {
+    match error {
+        SessionError::Socket(SocketError::Refused { address, error }) => refused(address, error),
+        other => other.into(),
+    }
+}
+
 /// The addresses of a host, IPv4 and IPv6, in the order of the resolver.
 pub async fn addresses(host: &str, port: u16) -> Result<Vec<SocketAddr>, SessionError> {
     let no_host = |reason| SessionError::NoHost { host: host.to_owned(), reason };

@@ -24,7 +24,7 @@ use tokio::io::Interest;
 use tokio::net::UdpSocket;
 use tokio::time::{Sleep, sleep};
 
-pub use self::local::{Local, SocketError, resolve};
+pub use self::local::{Local, SocketError, check_names, resolve};
 
 use crate::marks::Marks;
 use crate::quic::udp::{AsyncUdpSocket, RecvMeta, Transmit, UdpSender, UdpSocketState};

@@ -101,7 +101,7 @@ fn perf_error(error: PerfError) -> PyErr {
     let is_wrong = match &error {
         PerfError::Url(_) | PerfError::Unsuited(_) | PerfError::OutOfRange { .. } => true,
         PerfError::Session(error) => is_input(error),
-        PerfError::Refused(_) | PerfError::Ended(_) | PerfError::Unruly(_) | PerfError::NoThreads(_) => false,
+        _ => false,
     };
     let said = error.to_string();
     if is_wrong { PyValueError::new_err(said) } else { PyConnectionError::new_err(said) }

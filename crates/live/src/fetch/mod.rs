@@ -1,36 +1,47 @@
 //! Fetches of a file from several sources at once.
 //!
-//! A task for each source keeps a connection to it, and makes a new one when it is lost. One loop requests chunks as
+//! A task for each source keeps a connection to it, and makes a new one when it is lost. A source is a sharer, or a mirror
+//! over one interface: a mirror counts once for each interface. One loop requests chunks as
 //! the [`Schedule`] says, verifies those that arrive, and passes them to the disk. Whatever ends a fetch, the disk has
 //! all verified chunks, so a repeated fetch continues from there.
 
 mod agreement;
 pub(crate) mod coupling;
 mod disk;
+mod lane;
+mod listing;
+mod mirrors;
 mod place;
 mod progress;
+mod proof;
 mod request;
 mod source;
+mod start;
 mod store;
+mod validators;
+mod work;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use anabranch_core::Time;
-use anabranch_transfer::digests::chunk_bytes;
-use anabranch_transfer::{Digests, Root, Schedule};
-use tokio::sync::{mpsc, watch};
-use tokio::task::{AbortHandle, JoinSet, spawn_blocking};
+use anabranch_transfer::{Chunks, Digests, Root, Schedule};
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use self::agreement::Agreement;
 use self::coupling::Sender;
 use self::disk::Disk;
-pub use self::progress::{Progress, SourceProgress, SourceStanding};
-pub use self::request::{FetchError, FetchRequest, Fetched, Wanted};
-use self::source::{Common, Event, Job, SILENCE};
+use self::lane::{Offer, Order};
+pub use self::listing::{ListError, list};
+use self::mirrors::Mirrors;
+pub use self::progress::{PathProgress, Progress, SourceProgress, SourceStanding};
+pub use self::proof::Expected;
+pub use self::request::{FetchError, FetchRequest, Fetched, Proof, Wanted};
+use self::source::{Common, Event, SILENCE};
 pub use self::store::{Opened, Store, StoreError};
 use crate::session::Session;
 
@@ -40,22 +51,37 @@ const TURN: Duration = Duration::from_millis(100);
 /// The longest wait at the end until sharers, connected or being connected, know that the file is complete.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// The most bytes that are requested of a source at a time.
-const MOST_ASKED: u64 = 64 << 20;
+/// Events that wait; each may hold a chunk.
+const MOST_EVENTS: usize = 16;
+
+/// Where chunks are requested of a source.
+#[derive(Clone)]
+enum Link {
+    Sharer(Arc<Session>),
+    Mirror(mpsc::Sender<Order>),
+}
 
 /// A running fetch.
 struct Fetch {
     common: Arc<Common>,
     progress: Arc<Progress>,
     start: Instant,
-    /// Decision which file the fetch is for.
+    /// Decision which file the fetch is for, among sharers.
     agreement: Agreement,
+    /// Decision which file mirrors have, and which may take part.
+    mirrors: Mirrors,
+    /// What each mirror offers that does not take part yet.
+    offers: Vec<Option<Offer>>,
+    /// Number of each lane among the paths of its mirror.
+    paths: Vec<usize>,
     /// Tasks that keep each source connected.
     keepers: Vec<AbortHandle>,
-    /// Session with each source, while there is one, and the time since which it lasts.
+    /// Session with each sharer, while there is one, and the time since which it lasts.
     sessions: Vec<Option<(Arc<Session>, Instant)>>,
-    /// Session with each source that has the file.
-    connections: Vec<Option<Arc<Session>>>,
+    /// Link to each source that has the file.
+    links: Vec<Option<Link>>,
+    /// State of each source.
+    standings: Vec<SourceStanding>,
     /// Reason why each source was refused.
     refused: Vec<Option<String>>,
     /// For each source the counter of its bytes, its value at the last progress, and the time of that.
@@ -70,9 +96,9 @@ struct Fetch {
     work: Option<Work>,
 }
 
-/// The work on a file whose digests are known.
+/// The work on a file whose chunks are known.
 struct Work {
-    digests: Arc<Digests>,
+    expected: Expected,
     schedule: Schedule,
     disk: Disk,
     was_there: u64,
@@ -84,31 +110,11 @@ struct Work {
 /// If no source has the file, sources have different files and no hash decides, no source can be reached, or the disk
 /// fails.
 pub async fn fetch(request: FetchRequest, progress: Arc<Progress>) -> Result<Fetched, FetchError> {
-    request.check_groups()?;
-    let given = request.hash()?;
+    request.check()?;
     let is_coupled = request.protocol.capabilities().many_paths && request.sources.len() > 1;
-    let (events, mut news) = mpsc::channel(64);
-    let count = request.sources.len();
-    let (believed, is_there) = (watch::Sender::new(given), watch::Sender::new(false));
-    let common = Arc::new(Common { request, believed, digests: OnceLock::new(), is_there, events });
+    let (events, mut news) = mpsc::channel(MOST_EVENTS);
     let mut sources = JoinSet::new();
-    let keepers = (0..count).map(|source| sources.spawn(source::keep(source, Arc::clone(&common)))).collect();
-    let mut fetch = Fetch {
-        common,
-        progress,
-        start: Instant::now(),
-        agreement: Agreement::new(given, count),
-        keepers,
-        sessions: vec![None; count],
-        connections: vec![None; count],
-        refused: vec![None; count],
-        received: (0..count).map(|_| (Arc::default(), 0, Instant::now())).collect(),
-        round_trips: vec![0.0; count],
-        last_good: Instant::now(),
-        under_way: HashMap::new(),
-        transfers: JoinSet::new(),
-        work: None,
-    };
+    let mut fetch = Fetch::start(request, progress, events, &mut sources)?;
     let (mut turn, mut exchange) = (interval(TURN), interval(coupling::PERIOD));
     turn.set_missed_tick_behavior(MissedTickBehavior::Skip);
     exchange.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -116,14 +122,18 @@ pub async fn fetch(request: FetchRequest, progress: Arc<Progress>) -> Result<Fet
         let step = tokio::select! {
             event = news.recv() => fetch.on_event(event.expect("the fetch itself holds a sender")).await,
             // A source that is trusted by now may still send.
-            _ = turn.tick() => fetch.decide().and_then(|()| fetch.check()),
+            _ = turn.tick() => fetch.check(),
             _ = exchange.tick(), if is_coupled => {
                 fetch.tell_each();
                 continue;
             }
             Some(_) = fetch.transfers.join_next() => Ok(()),
         };
-        if let Err(error) = step.and_then(|()| fetch.decide()) {
+        let step = match step {
+            Ok(()) => fetch.decide().await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = step {
             break Err(error);
         }
         if fetch.work.as_ref().is_some_and(|work| work.schedule.is_done()) {
@@ -171,19 +181,20 @@ impl Fetch {
             }
             Event::Alive { source } => {
                 self.last_good = Instant::now();
-                self.progress.stands(source, SourceStanding::Preparing);
+                self.stand(source, SourceStanding::Preparing);
                 Ok(())
             }
             Event::Found { source, root } => {
                 self.last_good = Instant::now();
-                self.progress.stands(source, SourceStanding::Waiting);
+                self.stand(source, SourceStanding::Waiting);
                 let said = self.agreement.on_found(source, root);
                 said.map_err(|said| self.disagree(said))
             }
             Event::Ready { source, session, digests } => self.on_ready(source, session, digests).await,
+            Event::Offered { source, offer } => self.on_offered(source, *offer).await,
             Event::Lost { source, why } => {
                 self.on_lost(source);
-                self.progress.stands(source, SourceStanding::Lost(why));
+                self.stand(source, SourceStanding::Lost(why));
                 Ok(())
             }
             Event::Refused { source, why } => {
@@ -215,9 +226,13 @@ impl Fetch {
         FetchError::Disagree { said: said.into_iter().map(place).collect() }
     }
 
-    /// Decides on the file, once all sources have reported their hashes or the patience is over.
-    fn decide(&mut self) -> Result<(), FetchError> {
+    /// Decides on the file, once all sources have reported what they have or the patience is over. Where there are
+    /// sharers, their hashes decide.
+    async fn decide(&mut self) -> Result<(), FetchError> {
         let is_up = self.start.elapsed() > self.common.request.patience;
+        if self.common.request.sources.is_empty() {
+            return self.decide_on_mirrors(is_up).await;
+        }
         let decided = self.agreement.decide(is_up).map_err(|said| self.disagree(said))?;
         if decided.is_some() {
             self.last_good = Instant::now();
@@ -251,43 +266,21 @@ impl Fetch {
             return Ok(());
         }
         if self.work.is_none() {
-            self.begin(digests).await?;
+            self.begin(Chunks::from(digests)).await?;
         }
         let work = self.work.as_mut().expect("it has begun");
         work.schedule.on_return(source);
         self.progress.connected(source, &session);
+        self.stand(source, SourceStanding::Sending);
         self.round_trips[source] = round_trip(&session);
-        self.connections[source] = Some(session);
+        self.links[source] = Some(Link::Sharer(session));
         self.received[source].2 = Instant::now();
-        Ok(())
-    }
-
-    /// Begins the work on the file, whose digests are known now.
-    async fn begin(&mut self, digests: Arc<Digests>) -> Result<(), FetchError> {
-        let (target, known) = (self.common.request.target.clone(), Arc::clone(&digests));
-        self.progress.begins(digests.size(), digests.root());
-        let opened = spawn_blocking(move || Store::open(&target, &known)).await.expect("the disk does not panic")?;
-        let (disk, there) = match opened {
-            Opened::Whole => (Disk::none(), (0..digests.len()).collect()),
-            Opened::Part(store, there) => (Disk::new(store, digests.size()), there),
-        };
-        let most_depth = (MOST_ASKED / chunk_bytes(digests.size())).clamp(2, 64) as usize;
-        let mut schedule = Schedule::new(digests.len(), &there, chunk_bytes(digests.size()), most_depth);
-        for source in 0..self.connections.len() {
-            schedule.add();
-            schedule.on_lost(source);
-        }
-        let was_there = there.iter().filter_map(|&chunk| digests.extent(chunk)).map(|(_, bytes)| bytes as u64).sum();
-        self.progress.was_there(was_there);
-        self.work = Some(Work { digests, schedule, disk, was_there });
-        // The verification of existing chunks may have taken long.
-        self.last_good = Instant::now();
         Ok(())
     }
 
     /// Ends the connection to a source, which is then connected again.
     fn cut_off(&mut self, source: usize) {
-        if let Some((session, _)) = &self.sessions[source] {
+        if let Some(Some((session, _))) = self.sessions.get(source) {
             session.close(0, "");
         }
         self.on_lost(source);
@@ -295,8 +288,16 @@ impl Fetch {
 
     /// Withdraws the requests to a source that was lost.
     fn on_lost(&mut self, source: usize) {
-        (self.sessions[source], self.connections[source]) = (None, None);
-        self.agreement.reach(source, false);
+        let was_ready = self.links[source].take().is_some();
+        if let Some(session) = self.sessions.get_mut(source) {
+            *session = None;
+            self.agreement.reach(source, false);
+        } else {
+            self.on_lane_lost(source);
+        }
+        if was_ready {
+            self.progress.lost(self.shown(source));
+        }
         if let Some(work) = &mut self.work {
             work.schedule.on_lost(source);
         }
@@ -312,8 +313,8 @@ impl Fetch {
     fn refuse(&mut self, source: usize, why: String) {
         self.keepers[source].abort();
         self.cut_off(source);
-        self.progress.stands(source, SourceStanding::Refused(why.clone()));
-        self.refused[source] = Some(why);
+        self.refused[source] = Some(why.clone());
+        self.stand(source, SourceStanding::Refused(why));
     }
 
     /// Processes a chunk that has arrived.
@@ -333,8 +334,9 @@ impl Fetch {
         }
         if is_new {
             self.last_good = Instant::now();
-            let (offset, _) = work.digests.extent(chunk).expect("it was asked for");
-            self.progress.brought(source, bytes.len() as u64);
+            let (offset, _) = work.expected.chunks.extent(chunk).expect("it was asked for");
+            let shown = self.common.shown(source);
+            self.progress.brought(shown, bytes.len() as u64);
             work.disk.write(chunk, offset, bytes).await?;
         }
         Ok(())
@@ -342,27 +344,33 @@ impl Fetch {
 
     /// Disconnects silent sources; an error if no source can be expected to send.
     fn check(&mut self) -> Result<(), FetchError> {
-        for source in 0..self.connections.len() {
+        for source in 0..self.links.len() {
             self.check_silence(source);
-            if let Some(session) = &self.connections[source] {
+            if let Some(Link::Sharer(session)) = &self.links[source] {
                 self.round_trips[source] = round_trip(session);
             }
         }
+        self.show_silences();
         let patience = self.common.request.patience;
         let why = || self.progress.reasons();
         if self.refused.iter().all(Option::is_some) {
             return Err(FetchError::Refused(why()));
         }
-        let is_alone = self.connections.iter().all(Option::is_none);
+        let is_alone = self.links.iter().all(Option::is_none);
         if is_alone && self.last_good.elapsed() > patience {
             return Err(FetchError::Unreachable { patience, why: why() });
         }
         Ok(())
     }
 
+    /// Whether chunks are requested of a source.
+    fn is_asked(&self, source: usize) -> bool {
+        self.work.as_ref().is_some_and(|work| work.schedule.is_asked(source))
+    }
+
     /// Disconnects a source that has sent nothing of a requested chunk for long.
     fn check_silence(&mut self, source: usize) {
-        let is_asked = self.work.as_ref().is_some_and(|work| work.schedule.is_asked(source));
+        let is_asked = self.is_asked(source);
         let (received, had, since) = &mut self.received[source];
         let has = received.load(Ordering::Relaxed);
         if !is_asked || has != *had {
@@ -370,45 +378,5 @@ impl Fetch {
         } else if since.elapsed() > SILENCE {
             self.cut_off(source);
         }
-    }
-
-    /// Requests chunks of sources.
-    fn hand_out(&mut self) {
-        let now = self.now();
-        let Some(work) = &mut self.work else { return };
-        for (source, connection) in self.connections.iter().enumerate() {
-            let Some(connection) = connection else { continue };
-            let received = self.received[source].0.load(Ordering::Relaxed);
-            work.schedule.on_received(source, received, self.round_trips[source], now);
-            while let Some(chunk) = work.schedule.next(source, now) {
-                let job = Job {
-                    source,
-                    chunk,
-                    digests: Arc::clone(&work.digests),
-                    received: Arc::clone(&self.received[source].0),
-                    events: self.common.events.clone(),
-                };
-                let transfer = self.transfers.spawn(source::bring(connection.connection().clone(), job));
-                self.under_way.insert((source, chunk), transfer);
-            }
-        }
-    }
-
-    /// Syncs the chunks that have arrived to the disk, and gives the file its name if it is whole.
-    async fn end(&mut self, outcome: Result<(), FetchError>) -> Result<Fetched, FetchError> {
-        self.transfers.abort_all();
-        self.progress.look();
-        let Some(mut work) = self.work.take() else {
-            return Err(outcome.expect_err("a fetch ends well only if it has begun"));
-        };
-        let ended = work.disk.end(outcome.is_ok()).await;
-        outcome?;
-        ended?;
-        Ok(Fetched {
-            root: work.digests.root(),
-            size: work.digests.size(),
-            was_there: work.was_there,
-            brought: self.progress.all_brought(),
-        })
     }
 }

@@ -17,8 +17,9 @@ use super::store::StoreError;
 /// The longest name that file systems support, in bytes.
 const MOST_NAME: usize = 255;
 
-/// Suffixes of the unfinished file and of its journal.
-const ENDS: (&str, &str) = (".part", ".part.journal");
+/// Suffixes of the unfinished file, of its journal, and of the list of its mirrors, of which none is longer than the
+/// second.
+const ENDS: (&str, &str, &str) = (".part", ".part.journal", ".part.mirrors");
 
 /// Hexadecimal digits of the hash that replace the end of a name that is too long for a suffix.
 const DIGITS: usize = 16;
@@ -32,6 +33,8 @@ pub struct Place {
     pub part: PathBuf,
     /// Path of the list of the chunks that are on the disk.
     pub journal: PathBuf,
+    /// Path of the list of what mirrors said of the file.
+    pub mirrors: PathBuf,
 }
 
 impl Place {
@@ -43,7 +46,7 @@ impl Place {
             name.push(end);
             target.with_file_name(name)
         };
-        Self { target: target.into(), part: beside(ENDS.0), journal: beside(ENDS.1) }
+        Self { target: target.into(), part: beside(ENDS.0), journal: beside(ENDS.1), mirrors: beside(ENDS.2) }
     }
 
     /// Makes new names in the folder survive a crash.
@@ -59,6 +62,7 @@ impl Place {
     pub fn remove_other_name(&self) {
         if fs::symlink_metadata(&self.target).is_ok_and(|file| is_same(&file, &self.part)) {
             let _ = fs::remove_file(&self.part).and_then(|()| fs::remove_file(&self.journal));
+            let _ = fs::remove_file(&self.mirrors);
         }
     }
 }

@@ -4,19 +4,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use anabranch_transfer::{Answer, Digests, DigestsError, Refusal, Request, Root};
+use anabranch_transfer::{Answer, Chunks, Digests, DigestsError, Refusal, Request, Root};
 use thiserror::Error;
 use tokio::sync::mpsc::Sender;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tokio::time::{sleep, timeout};
 
+use super::lane::{self, Offer};
 use super::{FetchRequest, Wanted};
 use crate::connect::{ClientSession, Target};
-use crate::messages::{AskError, answer, ask};
+use crate::messages::{AskError, answer, ask, is_wrong_service};
 use crate::paths::numbered;
 use crate::quic::{Connection, ConnectionError, ReadExactError};
 use crate::session::{Session, SessionError};
 use crate::sockets::SocketError;
+use crate::web::{Dialer, WebUrl};
 
 /// Time before a source is connected again: at first, and at most.
 const WAITS: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(10));
@@ -44,6 +46,8 @@ pub enum Event {
     Lost { source: usize, why: String },
     /// The source is refused, and is not connected again.
     Refused { source: usize, why: String },
+    /// A mirror has a file; it sends what it is ordered to.
+    Offered { source: usize, offer: Box<Offer> },
     /// A chunk has arrived; `None` if its digest is wrong.
     Arrived { source: usize, chunk: u32, bytes: Option<Vec<u8>> },
     /// A chunk has not arrived, or not whole.
@@ -54,7 +58,7 @@ pub enum Event {
 pub struct Job {
     pub source: usize,
     pub chunk: u32,
-    pub digests: Arc<Digests>,
+    pub chunks: Arc<Chunks>,
     /// Counter of the bytes that arrive.
     pub received: Arc<AtomicU64>,
     pub events: Sender<Event>,
@@ -74,6 +78,10 @@ enum LookError {
 /// State that the tasks of all sources share.
 pub struct Common {
     pub request: FetchRequest,
+    /// Lanes to mirrors: the number of the mirror, and the way to it. They follow the sharers in the numbers of sources.
+    pub lanes: Vec<(usize, Dialer)>,
+    /// Room for lanes that are connected at a time; others wait until one is lost.
+    pub room: Semaphore,
     /// Hash of the file, once it is decided.
     pub believed: watch::Sender<Option<Root>>,
     /// Digests of the file, from the first source that sent them.
@@ -87,8 +95,17 @@ pub struct Common {
 pub async fn keep(source: usize, common: Arc<Common>) {
     let mut wait = WAITS.0;
     loop {
+        let room = tokio::select! {
+            room = common.room_for(source) => room,
+            () = common.there() => return,
+        };
         let since = Instant::now();
-        let Some(event) = serve_until_lost(source, &common).await else { return };
+        let served = match common.lane(source) {
+            Some((url, dialer)) => lane::serve_until_lost(source, url, dialer, &common).await,
+            None => serve_until_lost(source, &common).await,
+        };
+        drop(room);
+        let Some(event) = served else { return };
         let is_over = matches!(event, Event::Refused { .. });
         if common.events.send(event).await.is_err() || is_over {
             return;
@@ -106,8 +123,26 @@ pub async fn keep(source: usize, common: Arc<Common>) {
 }
 
 impl Common {
+    /// The mirror and the way to it, if this source is one.
+    pub fn lane(&self, source: usize) -> Option<(&WebUrl, &Dialer)> {
+        let (mirror, dialer) = self.lanes.get(source.checked_sub(self.request.sources.len())?)?;
+        Some((&self.request.mirrors[*mirror], dialer))
+    }
+
+    /// The number of a source among those that are shown: all lanes to a mirror are one.
+    pub fn shown(&self, source: usize) -> usize {
+        let sharers = self.request.sources.len();
+        source.checked_sub(sharers).map_or(source, |lane| sharers + self.lanes[lane].0)
+    }
+
+    /// Waits until a lane may connect; sharers always may.
+    async fn room_for(&self, source: usize) -> Option<SemaphorePermit<'_>> {
+        self.lane(source)?;
+        Some(self.room.acquire().await.expect("nobody closes it"))
+    }
+
     /// Waits until the file has its name.
-    async fn there(&self) {
+    pub async fn there(&self) {
         // The sender is in `self`, so it cannot be gone.
         let _ = self.is_there.subscribe().wait_for(|&is_there| is_there).await;
     }
@@ -154,6 +189,10 @@ async fn serve_until_lost(source: usize, common: &Common) -> Option<Event> {
         Err(LookError::Ask(AskError::Refused(refusal))) if refusal != Refusal::NotNow => {
             Some(Event::Refused { source, why: refusal.to_string() })
         }
+        Err(_) if is_wrong_service(session.connection()) => {
+            let why = "this is `anabranch perf --serve`, which has no files; measure with it by `anabranch perf`";
+            Some(Event::Refused { source, why: why.to_owned() })
+        }
         Err(LookError::Ask(error)) => lost(error.to_string()),
         Err(error) => Some(Event::Refused { source, why: error.to_string() }),
     }
@@ -179,7 +218,12 @@ fn is_final(error: &SessionError) -> bool {
         | Unsuited(_)
         | TooManyPaths(_)
         | WrongPlace(_)
-        | Socket(SocketError::UnknownInterface { .. } | SocketError::Mixed(_) | SocketError::Twice(_)) => true,
+        | Socket(
+            SocketError::UnknownInterface { .. }
+            | SocketError::Loopback { .. }
+            | SocketError::Mixed(_)
+            | SocketError::Twice(_),
+        ) => true,
         Unreached { tried, .. } => tried.iter().all(is_final),
         // A server with the wrong certificate is not connected again.
         Refused { reason: ConnectionError::TransportError(error), .. } => error.crypto.is_some(),
@@ -248,9 +292,9 @@ async fn list(connection: &Connection, size: u64, root: Root) -> Result<Digests,
 
 /// Fetches a chunk, verifies it, and reports it.
 pub async fn bring(connection: Connection, job: Job) {
-    let Job { source, chunk, ref digests, ref events, .. } = job;
+    let Job { source, chunk, ref chunks, ref events, .. } = job;
     let event = match chunk_bytes(&connection, &job).await {
-        Ok(bytes) => Event::Arrived { source, chunk, bytes: digests.fit(chunk, &bytes).then_some(bytes) },
+        Ok(bytes) => Event::Arrived { source, chunk, bytes: chunks.fit(chunk, &bytes).then_some(bytes) },
         Err(AskError::Refused(refusal @ (Refusal::Changed | Refusal::Unknown))) => {
             Event::Refused { source, why: refusal.to_string() }
         }
@@ -262,9 +306,9 @@ pub async fn bring(connection: Connection, job: Job) {
 
 /// Reads the bytes of a chunk.
 async fn chunk_bytes(connection: &Connection, job: &Job) -> Result<Vec<u8>, AskError> {
-    let Job { chunk, digests, received, .. } = job;
-    let (_, length) = digests.extent(*chunk).expect("the schedule knows its chunks");
-    let request = Request::Chunk { root: digests.root(), chunk: *chunk };
+    let Job { chunk, chunks, received, .. } = job;
+    let (_, length) = chunks.extent(*chunk).expect("the schedule knows its chunks");
+    let request = Request::Chunk { root: chunks.id(), chunk: *chunk };
     let (Answer::Follows, mut stream) = ask(connection, &request).await? else { return Err(AskError::Other) };
     let mut bytes = Vec::with_capacity(length);
     while bytes.len() < length {

@@ -10,11 +10,14 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anabranch_transfer::journal::{self, JournalError};
-use anabranch_transfer::{Digests, Root};
+use anabranch_transfer::{Chunks, FileHash};
 use nix::libc::O_NONBLOCK;
 use thiserror::Error;
 
 use super::place::{Place, at, is_same, open, what};
+use super::proof::{Expected, is_right, known_hashes};
+use super::validators;
+use crate::web::{Facts, WebUrl};
 
 /// The unfinished file and its journal.
 #[derive(Debug)]
@@ -22,7 +25,9 @@ pub struct Store {
     place: Place,
     part: File,
     journal: File,
-    root: Root,
+    expected: Expected,
+    /// What mirrors said of the file in earlier fetches.
+    mirrors: Vec<(WebUrl, Facts)>,
     /// Chunks that are written and perhaps not yet synced to the disk.
     written: Vec<u32>,
 }
@@ -37,12 +42,21 @@ pub enum StoreError {
     Busy(PathBuf),
     #[error("{path}: {error}", path = path.display())]
     Journal { path: PathBuf, error: JournalError },
+    #[error("{path} is the beginning of another file, or of this one from sources of another kind; remove it to begin \
+             anew, or choose another name", path = .0.display())]
+    Other(PathBuf),
+    #[error("{path} is not the list of the mirrors of an unfinished file; remove it and the unfinished file to begin \
+             anew", path = .0.display())]
+    Mirrors(PathBuf),
+    #[error("{path} is there already, and no hash says whether it is the same file; remove it, choose another name, or \
+             give the hash of the file (`--hash`)", path = .0.display())]
+    Unproven(PathBuf),
     #[error(
-        "{path} is the beginning of another file, with hash {found} instead of {expected}; remove it to begin anew, or \
-         choose another name",
+        "{path}: the file that came has hash {found}, not {wanted}, so what came was removed; a mirror has another file: \
+         leave it out, or fetch it again",
         path = path.display()
     )]
-    Other { path: PathBuf, found: Root, expected: Root },
+    WrongHash { path: PathBuf, found: FileHash, wanted: FileHash },
     #[error("{path} is there already, and is another file; remove it, or choose another name", path = .0.display())]
     Exists(PathBuf),
     #[error("{path} is there without its journal, so it may be something else; remove it to begin anew, or choose \
@@ -57,23 +71,28 @@ pub enum StoreError {
 /// The content of a target path.
 #[derive(Debug)]
 pub enum Opened {
-    /// The whole file.
-    Whole,
+    /// The whole file, with its known hashes.
+    Whole(Vec<FileHash>),
     /// The beginning of the file, perhaps empty, and its chunks, which were verified again.
     Part(Store, Vec<u32>),
 }
 
-/// Whether a path has the file with these digests; `None` if the path does not exist.
-fn is_whole(path: &Path, digests: &Digests) -> Result<Option<bool>, StoreError> {
+/// Whether a path has the expected file, and its hashes if so; `None` if the path does not exist.
+fn whole(path: &Path, expected: &Expected) -> Result<Option<Vec<FileHash>>, StoreError> {
     let Ok(found) = fs::symlink_metadata(path) else { return Ok(None) };
     let Ok(metadata) = fs::metadata(path) else {
         return Err(StoreError::NotPlain { path: path.into(), what: what(found.file_type()) });
     };
-    if !metadata.is_file() || metadata.len() != digests.size() {
-        return Ok(Some(false));
+    if !metadata.is_file() || metadata.len() != expected.chunks.size() {
+        return Err(StoreError::Exists(path.into()));
+    }
+    if !expected.is_proven() {
+        return Err(StoreError::Unproven(path.into()));
     }
     let file = at(path, OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path))?;
-    Ok(Some(at(path, Digests::of(digests.size(), file))?.root() == digests.root()))
+    let hashes = at(path, known_hashes(&file, expected))?;
+    let is_right = hashes.wrong(expected).is_none() && at(path, is_right(&file, expected))?;
+    if is_right { Ok(Some(hashes.all)) } else { Err(StoreError::Exists(path.into())) }
 }
 
 impl Store {
@@ -81,15 +100,11 @@ impl Store {
     ///
     /// # Errors
     /// If something else has the path, another fetch writes the file, or the disk fails.
-    pub fn open(target: &Path, digests: &Digests) -> Result<Opened, StoreError> {
+    pub fn open(target: &Path, expected: Expected) -> Result<Opened, StoreError> {
         let place = Place::of(target);
-        match is_whole(target, digests)? {
-            Some(true) => {
-                place.remove_other_name();
-                return Ok(Opened::Whole);
-            }
-            Some(false) => return Err(StoreError::Exists(target.into())),
-            None => {}
+        if let Some(hashes) = whole(target, &expected)? {
+            place.remove_other_name();
+            return Ok(Opened::Whole(hashes));
         }
         let mut journal = locked(&place)?;
         let is_begun = at(&place.journal, journal.metadata())?.len() > 0;
@@ -103,27 +118,51 @@ impl Store {
                 return Err(error);
             }
         };
-        let listed = listed(&mut journal, &place.journal, digests)?;
+        let listed = listed(&mut journal, &place.journal, &expected.chunks)?;
+        let mirrors = earlier_mirrors(&place)?;
         // The journal survives a crash of the machine from here on, before it lists any chunk.
         place.sync()?;
-        at(&place.part, part.set_len(digests.size()))?;
-        let store = Self { place, part, journal, root: digests.root(), written: Vec::new() };
-        let there = store.verified(&listed, digests);
+        at(&place.part, part.set_len(expected.chunks.size()))?;
+        let store = Self { place, part, journal, expected, mirrors, written: Vec::new() };
+        let there = store.verified(&listed);
         Ok(Opened::Part(store, there))
     }
 
     /// The listed chunks whose bytes are correct.
-    fn verified(&self, listed: &[u32], digests: &Digests) -> Vec<u32> {
+    fn verified(&self, listed: &[u32]) -> Vec<u32> {
+        let chunks = &self.expected.chunks;
         let mut bytes = Vec::new();
         let is_there = |&chunk: &u32| {
-            let Some((offset, length)) = digests.extent(chunk) else { return false };
+            let Some((offset, length)) = chunks.extent(chunk) else { return false };
             bytes.resize(length, 0);
-            self.part.read_exact_at(&mut bytes, offset).is_ok() && digests.fit(chunk, &bytes)
+            self.part.read_exact_at(&mut bytes, offset).is_ok() && chunks.fit(chunk, &bytes)
         };
         let mut there: Vec<u32> = listed.iter().copied().filter(is_there).collect();
         there.sort_unstable();
         there.dedup();
         there
+    }
+
+    /// What mirrors said of the file in earlier fetches.
+    pub fn mirrors(&self) -> &[(WebUrl, Facts)] {
+        &self.mirrors
+    }
+
+    /// Lists what a mirror says of the file, before any chunk of it is listed.
+    ///
+    /// # Errors
+    /// If the disk fails.
+    pub fn note(&mut self, url: &WebUrl, facts: &Facts) -> Result<(), StoreError> {
+        let path = &self.place.mirrors;
+        let mut file = open(path)?;
+        let mut line = validators::line(url, facts);
+        if at(path, file.metadata())?.len() < validators::HEAD.len() as u64 {
+            at(path, file.set_len(0))?;
+            line.insert_str(0, validators::HEAD);
+        }
+        at(path, file.seek(SeekFrom::End(0)).and_then(|_| file.write_all(line.as_bytes())))?;
+        at(path, file.sync_all())?;
+        self.place.sync()
     }
 
     /// Writes a verified chunk; it is listed with the next [`Self::sync`].
@@ -145,19 +184,29 @@ impl Store {
             return Ok(Vec::new());
         }
         at(&self.place.part, self.part.sync_data())?;
-        let records: Vec<u8> = self.written.iter().flat_map(|&chunk| journal::record(self.root, chunk)).collect();
+        let id = self.expected.chunks.id();
+        let records: Vec<u8> = self.written.iter().flat_map(|&chunk| journal::record(id, chunk)).collect();
         at(&self.place.journal, self.journal.write_all(&records).and_then(|()| self.journal.sync_data()))?;
         Ok(std::mem::take(&mut self.written))
     }
 
-    /// Gives the whole file its name.
+    /// Checks the hash of the whole file, if chunks were not verified or another hash is wanted, and gives the file its
+    /// name. Returns its known hashes.
     ///
     /// # Errors
-    /// If the disk fails, or something else has the name meanwhile.
-    pub fn finish(mut self) -> Result<(), StoreError> {
+    /// If the disk fails, the file has another hash, or something else has the name meanwhile.
+    pub fn finish(mut self) -> Result<Vec<FileHash>, StoreError> {
         self.sync()?;
-        let Self { place, part, .. } = self;
+        let Self { place, part, expected, .. } = self;
         at(&place.part, part.sync_all())?;
+        let hashes = at(&place.part, known_hashes(&part, &expected))?;
+        if let Some((found, wanted)) = hashes.wrong(&expected) {
+            for path in [&place.part, &place.journal] {
+                at(path, fs::remove_file(path))?;
+            }
+            let _ = fs::remove_file(&place.mirrors);
+            return Err(StoreError::WrongHash { path: place.target, found, wanted });
+        }
         if !is_same(&at(&place.part, part.metadata())?, &place.part) {
             return Err(StoreError::Replaced(place.part));
         }
@@ -170,7 +219,10 @@ impl Store {
             Err(_) => at(&place.part, fs::rename(&place.part, &place.target))?,
         }
         at(&place.journal, fs::remove_file(&place.journal))?;
-        place.sync()
+        // Files from sharers have no such list.
+        let _ = fs::remove_file(&place.mirrors);
+        place.sync()?;
+        Ok(hashes.all)
     }
 }
 
@@ -195,11 +247,22 @@ fn open_part(place: &Place, is_begun: bool) -> Result<File, StoreError> {
     if is_begun || is_empty { Ok(part) } else { Err(StoreError::Unlisted(place.part.clone())) }
 }
 
+/// What mirrors said of the file in earlier fetches.
+fn earlier_mirrors(place: &Place) -> Result<Vec<(WebUrl, Facts)>, StoreError> {
+    let path = &place.mirrors;
+    if fs::symlink_metadata(path).is_err() {
+        return Ok(Vec::new());
+    }
+    let mut text = Vec::new();
+    at(path, open(path)?.take(validators::MOST_BYTES).read_to_end(&mut text))?;
+    validators::read(&text).ok_or_else(|| StoreError::Mirrors(path.clone()))
+}
+
 /// The chunks that a journal lists; an empty journal gets the header of this file.
-fn listed(journal: &mut File, path: &Path, digests: &Digests) -> Result<Vec<u32>, StoreError> {
+fn listed(journal: &mut File, path: &Path, chunks: &Chunks) -> Result<Vec<u32>, StoreError> {
     let mut bytes = Vec::new();
     at(path, journal.read_to_end(&mut bytes))?;
-    let (size, root) = (digests.size(), digests.root());
+    let (size, root) = (chunks.size(), chunks.id());
     // A crash while the header was written leaves a part of it, with nothing after it.
     if bytes.len() < journal::HEADER && journal::header(size, root).starts_with(&bytes) {
         at(path, restart(journal, 0).and_then(|()| journal.write_all(&journal::header(size, root))))?;
@@ -208,7 +271,7 @@ fn listed(journal: &mut File, path: &Path, digests: &Digests) -> Result<Vec<u32>
     }
     let read = journal::read(&bytes).map_err(|error| StoreError::Journal { path: path.into(), error })?;
     if (read.size, read.root) != (size, root) {
-        return Err(StoreError::Other { path: path.into(), found: read.root, expected: root });
+        return Err(StoreError::Other(path.into()));
     }
     at(path, restart(journal, read.good as u64))?;
     Ok(read.chunks)
@@ -222,6 +285,8 @@ fn restart(journal: &mut File, length: u64) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use anabranch_transfer::Digests;
+
     use super::*;
 
     const CHUNK: usize = 256 << 10;
@@ -239,10 +304,14 @@ mod tests {
         Digests::of(content.len() as u64, &content[..]).unwrap()
     }
 
+    fn tree() -> Expected {
+        Expected::from(digests())
+    }
+
     fn part(target: &Path) -> (Store, Vec<u32>) {
-        match Store::open(target, &digests()).unwrap() {
+        match Store::open(target, tree()).unwrap() {
             Opened::Part(store, there) => (store, there),
-            Opened::Whole => panic!("it is not whole"),
+            Opened::Whole(_) => panic!("it is not whole"),
         }
     }
 
@@ -264,7 +333,7 @@ mod tests {
         store.finish().unwrap();
         assert_eq!(fs::read(&target).unwrap(), content());
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing else is left");
-        assert!(matches!(Store::open(&target, &digests()).unwrap(), Opened::Whole));
+        assert!(matches!(Store::open(&target, tree()).unwrap(), Opened::Whole(_)));
     }
 
     #[test]
@@ -320,13 +389,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("x");
         fs::write(&target, b"mine").unwrap();
-        assert!(matches!(Store::open(&target, &digests()), Err(StoreError::Exists(_))));
+        assert!(matches!(Store::open(&target, tree()), Err(StoreError::Exists(_))));
         fs::remove_file(&target).unwrap();
         drop(part(&target));
         let other = Digests::of(3, &b"abc"[..]).unwrap();
-        assert!(matches!(Store::open(&target, &other), Err(StoreError::Other { .. })));
+        assert!(matches!(Store::open(&target, Expected::from(other)), Err(StoreError::Other(_))));
         fs::write(beside(&target, ".part.journal"), [7; 100]).unwrap();
-        assert!(matches!(Store::open(&target, &digests()), Err(StoreError::Journal { .. })));
+        assert!(matches!(Store::open(&target, tree()), Err(StoreError::Journal { .. })));
         fs::write(&target, b"mine").unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"mine");
     }
@@ -337,7 +406,7 @@ mod tests {
         let target = directory.path().join("x");
         fs::write(beside(&target, ".part"), b"mine").unwrap();
         for _ in 0..2 {
-            assert!(matches!(Store::open(&target, &digests()), Err(StoreError::Unlisted(_))));
+            assert!(matches!(Store::open(&target, tree()), Err(StoreError::Unlisted(_))));
         }
         assert_eq!(fs::read(beside(&target, ".part")).unwrap(), b"mine");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing else is left");
@@ -363,7 +432,7 @@ mod tests {
         store.sync().unwrap();
         drop(store);
         fs::hard_link(beside(&target, ".part"), &target).unwrap();
-        assert!(matches!(Store::open(&target, &digests()).unwrap(), Opened::Whole));
+        assert!(matches!(Store::open(&target, tree()).unwrap(), Opened::Whole(_)));
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 
@@ -372,7 +441,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("x");
         let _store = part(&target);
-        assert!(matches!(Store::open(&target, &digests()), Err(StoreError::Busy(_))));
+        assert!(matches!(Store::open(&target, tree()), Err(StoreError::Busy(_))));
     }
 
     #[test]
@@ -380,7 +449,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("x");
         let empty = Digests::of(0, io::empty()).unwrap();
-        let Opened::Part(store, there) = Store::open(&target, &empty).unwrap() else { panic!("it is not there yet") };
+        let Opened::Part(store, there) = Store::open(&target, Expected::from(empty)).unwrap() else {
+            panic!("it is not there yet")
+        };
         assert!(there.is_empty());
         store.finish().unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"");
@@ -400,7 +471,7 @@ mod tests {
                 let folder = tempfile::tempdir().unwrap();
                 let target = folder.path().join("x");
                 symlink(aim, beside(&target, end)).unwrap();
-                let error = Store::open(&target, &digests()).unwrap_err().to_string();
+                let error = Store::open(&target, tree()).unwrap_err().to_string();
                 assert!(error.contains("is a symbolic link, which is not written to"), "{error}");
                 assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
             }
@@ -408,13 +479,13 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let target = folder.path().join("x");
             fs::hard_link(&victim, beside(&target, end)).unwrap();
-            assert!(matches!(Store::open(&target, &digests()), Err(StoreError::NotPlain { .. })));
+            assert!(matches!(Store::open(&target, tree()), Err(StoreError::NotPlain { .. })));
             fs::remove_file(beside(&target, end)).unwrap();
             fs::create_dir(beside(&target, end)).unwrap();
-            assert!(matches!(Store::open(&target, &digests()), Err(StoreError::NotPlain { what: "a folder", .. })));
+            assert!(matches!(Store::open(&target, tree()), Err(StoreError::NotPlain { what: "a folder", .. })));
             fs::remove_dir(beside(&target, end)).unwrap();
             nix::unistd::mkfifo(&beside(&target, end), nix::sys::stat::Mode::S_IRWXU).unwrap();
-            assert!(matches!(Store::open(&target, &digests()), Err(StoreError::NotPlain { what: "a pipe", .. })));
+            assert!(matches!(Store::open(&target, tree()), Err(StoreError::NotPlain { what: "a pipe", .. })));
         }
         assert_eq!(fs::metadata(&victim).unwrap().len(), 0);
         assert!(!outside.path().join("new").exists());
@@ -425,12 +496,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("x");
         std::os::unix::fs::symlink("nowhere", &target).unwrap();
-        assert!(matches!(Store::open(&target, &digests()), Err(StoreError::NotPlain { what: "a symbolic link", .. })));
+        assert!(matches!(Store::open(&target, tree()), Err(StoreError::NotPlain { what: "a symbolic link", .. })));
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing else is left");
         // A pipe is not waited for.
         fs::remove_file(&target).unwrap();
         nix::unistd::mkfifo(&target, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        assert!(matches!(Store::open(&target, &digests()), Err(StoreError::Exists(_))));
+        assert!(matches!(Store::open(&target, tree()), Err(StoreError::Exists(_))));
     }
 
     #[test]
@@ -442,7 +513,7 @@ mod tests {
         store.sync().unwrap();
         drop(store);
         std::os::unix::fs::symlink("x.part", &target).unwrap();
-        assert!(matches!(Store::open(&target, &digests()).unwrap(), Opened::Whole));
+        assert!(matches!(Store::open(&target, tree()).unwrap(), Opened::Whole(_)));
         assert_eq!(fs::read(&target).unwrap(), content(), "what the link leads to is still there");
     }
 

@@ -8,6 +8,7 @@ use super::wire::{Answer, DRAINING, Direction, Done, Groups, Request, ended, hea
 use super::{Event, PerfError, Plan};
 use crate::connect::{ClientSession, Target};
 use crate::control::{check_groups, named};
+use crate::messages::is_wrong_service;
 use crate::paths::{PathReport, numbered};
 use crate::quic::{RecvStream, SendStream};
 use crate::running::Events;
@@ -60,7 +61,9 @@ pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError>
     if !plan.groups.is_empty() {
         request.groups = numbered(&session.numbers(), &plan.groups);
     }
-    let (tells, mut hears) = timely("it does not answer", ask(&session, &request)).await?;
+    let asked = timely("it does not answer", ask(&session, &request)).await;
+    let (tells, mut hears) =
+        asked.map_err(|error| if is_wrong_service(session.connection()) { PerfError::Share } else { error })?;
     if request.direction == Direction::Down && session.group().counts_marks() {
         session.tell_marks();
     }

@@ -94,6 +94,22 @@ pub enum PerfError {
     /// The peer violated the protocol of measurements.
     #[error("the peer does not keep to the rules: {0}")]
     Unruly(String),
+    /// The peer sent a message that is too long.
+    #[error("the peer does not keep to the rules: a message of {0} bytes; there may be {most}", most = wire::MOST_MESSAGE)]
+    TooLong(usize),
+    /// The server serves files.
+    #[error(
+        "this is a share (`anabranch share` or `send`), which is not for measurements; fetch from it by `anabranch fetch`"
+    )]
+    Share,
+    /// Another program uses the address, or it is not of this machine.
+    #[error("cannot serve at {address}: {error}; choose another address or port by `--serve`")]
+    Listen {
+        /// Address to serve at.
+        address: std::net::SocketAddr,
+        /// Error of the kernel.
+        error: std::io::Error,
+    },
     /// The runtime cannot be created.
     #[error("no threads to run on: {0}")]
     NoThreads(std::io::Error),

@@ -284,9 +284,45 @@ fn rate(bytes: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { 8.0 * bytes as f64 / seconds } else { 0.0 }
 }
 
-fn size(bytes: u64) -> String {
-    let scales = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B")];
-    let bytes = bytes as f64;
-    let (scale, unit) = scales.into_iter().find(|(scale, _)| bytes >= *scale).unwrap_or((1.0, "B"));
-    format!("{:.3} {unit}", bytes / scale)
+/// A size to three digits, with its unit, as in `12.3 MB`.
+pub(super) fn size(bytes: u64) -> String {
+    const SCALES: [(f64, &str); 4] = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
+    let digits = bytes.checked_ilog10().unwrap_or(0);
+    let unit = 10f64.powi(digits as i32 - 2);
+    let rounded = if digits < 3 { bytes as f64 } else { (bytes as f64 / unit).round() * unit };
+    let Some((scale, name)) = SCALES.into_iter().find(|(scale, _)| rounded >= *scale) else {
+        return format!("{bytes} bytes");
+    };
+    let number = rounded / scale;
+    let places = if number >= 100.0 {
+        0
+    } else if number >= 10.0 {
+        1
+    } else {
+        2
+    };
+    let text = format!("{number:.places$}");
+    let text = if places > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text} {name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_three_digits() {
+        for (bytes, text) in [
+            (0, "0 bytes"),
+            (999, "999 bytes"),
+            (1000, "1 kB"),
+            (5_000_000, "5 MB"),
+            (12_345_678, "12.3 MB"),
+            (913_808_000, "914 MB"),
+            (999_999, "1 MB"),
+            (1_250_000_000, "1.25 GB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
+    }
 }

@@ -7,13 +7,15 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use super::data::{Counter, drain, receive, send};
+use super::report::size;
 use super::wire::{Answer, Direction, Done, Groups, PATIENCE, Request, ended, hear, tell, timely};
 use super::{Event, PerfError};
 use crate::control::{MOST_PATHS, check_groups, named};
+use crate::messages::WRONG_SERVICE;
 use crate::quic::{RecvStream, SendStream};
 use crate::running::Events;
 use crate::security::{Identity, SecurityError};
-use crate::session::{Arrival, Server, Session, SessionError};
+use crate::session::{Arrival, Server, Session, SessionError, listening};
 use crate::url::Url;
 
 /// The most measurements at a time; further clients are refused.
@@ -37,7 +39,8 @@ pub struct Service {
 pub async fn serve(service: Service, events: Events<Event>) -> Result<(), PerfError> {
     let made = || Identity::made().map_err(|error: SecurityError| SessionError::from(error));
     let identity = service.identity.map_or_else(made, Ok)?;
-    let server = Server::bind(&[service.address.into()], &identity).await?;
+    let bound = Server::bind(&[service.address.into()], &identity).await;
+    let server = bound.map_err(|error| listening(error, |address, error| PerfError::Listen { address, error }))?;
     let host = service.host.unwrap_or_else(|| server.address().ip().to_string());
     let (port, pins) = (server.address().port(), vec![identity.fingerprint()]);
     events.tell(Event::Serving(Url { host, port, path: String::new(), pins, hash: None }));
@@ -59,8 +62,12 @@ pub async fn serve(service: Service, events: Events<Event>) -> Result<(), PerfEr
 async fn one(arrival: Arrival, room: &Semaphore) -> Result<String, PerfError> {
     let mut session = arrival.accept().await?;
     let remote = session.paths().first().map_or_else(String::new, |path| path.label.clone());
-    let (request, (mut tells, hears), _permit) =
-        timely(&format!("{remote} asks for nothing"), agree(&session, room)).await?;
+    let asked = timely(&format!("{remote} asks for nothing"), agree(&session, room)).await;
+    // A fetcher begins with a shorter length, which reads as a huge one here, or with a shorter message.
+    if let Err(PerfError::TooLong(_) | PerfError::Ended(_)) = &asked {
+        session.close(WRONG_SERVICE, "this is `anabranch perf --serve`");
+    }
+    let (request, (mut tells, hears), _permit) = asked?;
     if request.direction == Direction::Up && session.group().counts_marks() {
         session.tell_marks();
     }
@@ -81,11 +88,12 @@ async fn one(arrival: Arrival, room: &Semaphore) -> Result<String, PerfError> {
     tells.finish().map_err(ended)?;
     // The client closes the connection when it has read the result.
     let _ = tokio::time::timeout(PATIENCE, session.connection().closed()).await;
-    let paths = session.paths().len();
-    Ok(format!(
-        "{remote}: {verb} {} bytes in {:.2} s over {paths} paths under {}",
-        done.bytes, done.seconds, request.control
-    ))
+    let paths = match session.paths().len() {
+        1 => "1 path".to_owned(),
+        count => format!("{count} paths"),
+    };
+    let amount = size(done.bytes);
+    Ok(format!("{remote}: {verb} {amount} in {:.2} s over {paths} under {}", done.seconds, request.control))
 }
 
 /// Reads the request of a client, and decides whether to serve it.

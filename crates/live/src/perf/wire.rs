@@ -20,7 +20,7 @@ pub const MOST_BYTES: u64 = 1_000_000_000_000;
 pub const MOST_STREAMS: u32 = 16;
 
 /// The most bytes of a message.
-const MOST_MESSAGE: usize = 4096;
+pub(super) const MOST_MESSAGE: usize = 4096;
 
 /// The longest time for a peer to send a message, or to accept one.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
@@ -183,7 +183,7 @@ pub(super) async fn hear<T: DeserializeOwned>(stream: &mut RecvStream) -> Result
     stream.read_exact(&mut length).await.map_err(ended)?;
     let length = u32::from_be_bytes(length) as usize;
     if length > MOST_MESSAGE {
-        return Err(PerfError::Unruly(format!("a message of {length} bytes; there may be {MOST_MESSAGE}")));
+        return Err(PerfError::TooLong(length));
     }
     let mut text = vec![0; length];
     stream.read_exact(&mut text).await.map_err(ended)?;

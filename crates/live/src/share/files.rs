@@ -8,10 +8,13 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use anabranch_transfer::listing::Entry;
 use anabranch_transfer::{Digests, Name, NameError, Refusal};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use thiserror::Error;
+
+use super::list::list;
 
 /// The most bytes of digests that are kept for later fetchers.
 const MOST_KEPT: usize = 64 << 20;
@@ -125,6 +128,18 @@ impl Files {
     pub fn find_known(&self, name: &Name) -> Result<Option<SharedFile>, Refusal> {
         let (file, stamp) = self.regular(name)?;
         Ok(self.known(name, stamp).map(|digests| SharedFile { file, stamp, digests }))
+    }
+
+    /// The names and sizes of all files.
+    ///
+    /// # Errors
+    /// If they cannot be read, or there are too many.
+    pub fn list(&self) -> Result<Vec<Entry>, Refusal> {
+        let Some((name, place)) = &self.only else {
+            return list(&self.directory).map_err(|_| Refusal::NotNow)?.ok_or(Refusal::TooManyFiles);
+        };
+        let (_, stamp) = self.open_regular(place).map_err(|_| Refusal::NoSuchFile)?;
+        Ok(vec![Entry { name: name.clone(), size: stamp.size }])
     }
 
     /// Opens the regular file of a name.

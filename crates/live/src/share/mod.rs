@@ -5,6 +5,7 @@
 //! leave requested data unread.
 
 mod files;
+mod list;
 mod service;
 
 use std::io;
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use anabranch_transfer::{Answer, Name, Refusal, Request, Root};
+use anabranch_transfer::{Answer, Name, Refusal, Request, Root, listing};
 use bytes::Bytes;
 use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, spawn_blocking};
@@ -22,7 +23,7 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 pub use self::files::{Files, FilesError, SharedFile};
 pub use self::service::{Service, ShareError, ShareEvent, share};
 use crate::control::named;
-use crate::messages::{AskError, WORKING, read_at_once, write};
+use crate::messages::{AskError, WORKING, WRONG_SERVICE, read_at_once, write};
 use crate::quic::{RecvStream, SendStream, VarInt};
 use crate::session::{Server, Session};
 
@@ -210,7 +211,15 @@ impl Serving {
 
     /// Reads a request and answers it.
     async fn answer(&self, mut send: SendStream, mut receive: RecvStream) {
-        let Ok(request) = read_at_once(&mut receive).await else {
+        let request = match read_at_once(&mut receive).await {
+            // A client of measurements begins with a longer length, which reads as an empty message here.
+            Err(AskError::Empty) => {
+                self.session.close(WRONG_SERVICE, "this is `anabranch share`");
+                return;
+            }
+            request => request,
+        };
+        let Ok(request) = request else {
             let _ = timeout(PATIENCE, write(&mut send, &Answer::Refused(Refusal::Malformed))).await;
             return;
         };
@@ -237,6 +246,10 @@ impl Serving {
             },
             Request::Chunk { root, chunk } => match self.chunk(root, chunk) {
                 Ok((file, offset, length)) => return self.send_chunk(send, file, offset, length).await,
+                Err(refusal) => Err(refusal),
+            },
+            Request::List => match self.list().await {
+                Ok(listing) => return self.send(send, &listing).await,
                 Err(refusal) => Err(refusal),
             },
             Request::Have { root } => self.file(root).map(|_| {
@@ -266,6 +279,14 @@ impl Serving {
                 Err(_) => self.say(send, &Answer::Working).await?,
             }
         }
+    }
+
+    /// The listing of all files, when this has its turn.
+    async fn list(&self) -> Result<Vec<u8>, Refusal> {
+        let _turn = self.share.hashed.acquire().await.expect("nobody closes it");
+        let share = Arc::clone(&self.share);
+        let listed = spawn_blocking(move || share.files.list()).await.map_err(|_| Refusal::NotNow)??;
+        listing::encode(&listed).map_err(|_| Refusal::TooManyFiles)
     }
 
     /// Finds a file, and reads it completely if its digests are not known.

@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::{Files, FilesError, Served, Share, serve_all};
 use crate::running::Events;
 use crate::security::Identity;
-use crate::session::{Server, SessionError};
+use crate::session::{Server, SessionError, listening};
 use crate::url::Url;
 
 /// The settings of the service.
@@ -43,6 +43,8 @@ pub enum ShareEvent {
 pub enum ShareError {
     #[error("{path}: {error}", path = path.display())]
     Path { path: PathBuf, error: FilesError },
+    #[error("cannot listen at {address}: {error}; choose another address or port by `--listen`")]
+    Listen { address: SocketAddr, error: std::io::Error },
     #[error(transparent)]
     Session(#[from] SessionError),
 }
@@ -59,7 +61,8 @@ async fn run(service: Service, events: &Events<ShareEvent>) -> Result<(), ShareE
     let Service { path, addresses, identity, host } = service;
     let files = Files::open(&path).map_err(|error| ShareError::Path { path: path.clone(), error })?;
     let locals: Vec<_> = addresses.into_iter().map(Into::into).collect();
-    let server = Server::bind(&locals, &identity).await?;
+    let bound = Server::bind(&locals, &identity).await;
+    let server = bound.map_err(|error| listening(error, |address, error| ShareError::Listen { address, error }))?;
     let address = server.address();
     let host = host.unwrap_or_else(|| address.ip().to_string());
     let name = files.only().map(ToString::to_string).unwrap_or_default();

@@ -64,6 +64,17 @@ pub enum SocketError {
         /// Error of the kernel.
         error: io::Error,
     },
+    /// The interface leads out of this machine, and the address does not.
+    #[error(
+        "interface `{name}` cannot reach {address}, an address that this machine has for itself; leave out `--via`, or \
+         use another address of the server"
+    )]
+    Loopback {
+        /// Name of the interface.
+        name: String,
+        /// Address of the server.
+        address: IpAddr,
+    },
     /// The interfaces cannot be listed.
     #[error("cannot list the interfaces of this machine: {0}")]
     Unlisted(nix::Error),
@@ -78,7 +89,34 @@ pub fn resolve(via: &[String], remote: SocketAddr) -> Result<Vec<Local>, SocketE
         let any: IpAddr = if remote.is_ipv4() { [0; 4].into() } else { [0u16; 8].into() };
         return Ok(vec![SocketAddr::new(any, 0).into()]);
     }
-    via.iter().map(|name| local(name, remote.is_ipv4())).collect()
+    let find = |name: &String| {
+        let local = local(name, remote.is_ipv4())?;
+        let address = local.peer.unwrap_or(remote.ip());
+        match &local.device {
+            Some(device) if address.is_loopback() && !local.address.ip().is_loopback() => {
+                Err(SocketError::Loopback { name: device.clone(), address })
+            }
+            _ => Ok(local),
+        }
+    };
+    via.iter().map(find).collect()
+}
+
+/// Checks that each local address is written as an address, or names an interface of this machine.
+///
+/// # Errors
+/// If one does not.
+pub fn check_names(via: &[String]) -> Result<(), SocketError> {
+    for text in via {
+        let name = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
+        if name.parse::<IpAddr>().is_err() {
+            match of_interface(name, true) {
+                Ok(_) | Err(SocketError::NoAddress { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Finds the local address that a text means.

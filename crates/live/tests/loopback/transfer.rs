@@ -67,17 +67,20 @@ fn request(urls: &[&Url], target: &Path) -> FetchRequest {
     let wanted = |url: &&Url| Wanted { url: (*url).clone(), name: url.path.parse().unwrap(), groups: Vec::new() };
     FetchRequest {
         sources: urls.iter().map(wanted).collect(),
+        mirrors: Vec::new(),
         authorities: None,
         via: vec!["127.0.0.1".into(), "127.0.0.2".into()],
         protocol: named("lia").unwrap(),
         target: target.into(),
-        hash: None,
+        hashes: Vec::new(),
+        size: None,
+        pieces: None,
         patience: Duration::from_secs(3),
     }
 }
 
 fn progress(request: &FetchRequest) -> Arc<Progress> {
-    Arc::new(Progress::new(request.sources.iter().map(|source| source.url.to_string())))
+    Arc::new(Progress::new(request.sources.iter().map(|source| source.url.to_string()), []))
 }
 
 async fn fetched(request: FetchRequest) -> Result<Fetched, FetchError> {
@@ -94,7 +97,8 @@ async fn two_sources_bring_a_file_together() {
     let target = to.path().join("y");
     let fetched = fetched(request(&[&one, &two], &target)).await.unwrap();
     assert_eq!(std::fs::read(&target).unwrap(), content);
-    assert_eq!(fetched.root, Digests::of(content.len() as u64, &content[..]).unwrap().root());
+    let root = Digests::of(content.len() as u64, &content[..]).unwrap().root();
+    assert_eq!(fetched.hashes, [root.into()]);
     assert_eq!(fetched.brought.iter().sum::<u64>(), content.len() as u64);
     assert!(fetched.brought.iter().all(|&bytes| bytes > MB as u64), "{:?}", fetched.brought);
     assert!(has_file(&mut told_one).await && has_file(&mut told_two).await, "both hear of it");
@@ -174,13 +178,13 @@ async fn what_is_not_shared_is_not_fetched() {
     let other = Url { path: "z".into(), ..url.clone() };
     let error = fetched(request(&[&other], &target)).await.unwrap_err();
     assert!(error.to_string().contains("it shares no such file"), "{error}");
-    let wanted = FetchRequest { hash: Some(Root([1; 32])), ..request(&[&url], &target) };
+    let wanted = FetchRequest { hashes: vec![Root([1; 32]).into()], ..request(&[&url], &target) };
     let error = fetched(wanted).await.unwrap_err();
     assert!(error.to_string().contains("it has another file by this name"), "{error}");
     let pins = vec!["00".repeat(32).parse().unwrap()];
     let error = fetched(request(&[&Url { pins, ..url }], &target)).await.unwrap_err();
     assert!(matches!(error, FetchError::Refused(_)), "{error}");
-    assert!(error.to_string().contains(": the server's certificate has the fingerprint "), "{error}");
+    assert!(error.to_string().contains(": it is not the server that was meant, or has a new certificate: the server's certificate has the fingerprint "), "{error}");
     assert_eq!(std::fs::read_dir(to.path()).unwrap().count(), 0);
 }
 
@@ -189,8 +193,8 @@ async fn a_source_with_another_file_is_left_out() {
     let (from, other, to) = (directory(&content(MB)), directory(b"abc"), tempfile::tempdir().unwrap());
     let ((_first, one), (_second, two)) = (sharer(from.path()).await, sharer(other.path()).await);
     let target = to.path().join("y");
-    let hash = Some(Digests::of(MB as u64, &content(MB)[..]).unwrap().root());
-    let fetched = fetched(FetchRequest { hash, ..request(&[&one, &two], &target) }).await.unwrap();
+    let hashes = vec![Digests::of(MB as u64, &content(MB)[..]).unwrap().root().into()];
+    let fetched = fetched(FetchRequest { hashes, ..request(&[&one, &two], &target) }).await.unwrap();
     assert_eq!(fetched.brought, [MB as u64, 0]);
 }
 
@@ -214,11 +218,12 @@ async fn sources_with_different_files_are_refused_unless_a_hash_says_which_it_is
     let says = |url: &Url, root| Url { hash: Some(root), ..url.clone() };
     let contradiction = fetched(request(&[&says(&one, good), &says(&two, small)], &target)).await.unwrap_err();
     assert!(matches!(contradiction, FetchError::Contradiction { .. }), "{contradiction}");
-    let contradiction =
-        fetched(FetchRequest { hash: Some(small), ..request(&[&says(&one, good)], &target) }).await.unwrap_err();
+    let contradiction = fetched(FetchRequest { hashes: vec![small.into()], ..request(&[&says(&one, good)], &target) })
+        .await
+        .unwrap_err();
     assert!(matches!(contradiction, FetchError::Contradiction { .. }), "{contradiction}");
     let fetched = fetched(request(&[&two, &says(&one, good)], &target)).await.unwrap();
-    assert_eq!((fetched.root, fetched.brought), (good, vec![0, MB as u64]));
+    assert_eq!((fetched.hashes, fetched.brought), (vec![good.into()], vec![0, MB as u64]));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -264,7 +269,9 @@ async fn lie(session: &Session, digests: &Digests, asked: &AtomicUsize) {
         let Ok(request) = receive.read_to_end(4096).await else { continue };
         let bytes = match decode(&request[2..]).unwrap() {
             Request::Look { .. } => encode(&Answer::Found { size: digests.size(), root: digests.root() }),
-            Request::Control { .. } | Request::Groups { .. } | Request::Have { .. } => encode(&Answer::Done),
+            Request::Control { .. } | Request::Groups { .. } | Request::Have { .. } | Request::List => {
+                encode(&Answer::Done)
+            }
             Request::Digests { .. } => encode(&Answer::Follows).map(|answer| [&answer, digests.list()].concat()),
             Request::Chunk { .. } => {
                 asked.fetch_add(1, Ordering::Relaxed);
