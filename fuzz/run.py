@@ -22,7 +22,7 @@ FUZZ = Path(__file__).parent
 BUILT = FUZZ.parent / "target" / "fuzz"
 SCHEMA = FUZZ.parent / "crates" / "scenario" / "scenario.schema.json"
 
-LIVE = ("feedback", "perf_request", "url")
+LIVE = ("feedback", "perf_request", "url", "web")
 """Targets of the crate `live`, which takes as long to compile as all others together."""
 
 READERS = ("topology", "demands", "recording", "sweep")
