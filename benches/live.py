@@ -7,6 +7,7 @@ Both ends are on this machine, so they share its processors with all that runs b
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -23,7 +24,7 @@ def served(*command: str | Path, home: Path) -> tuple[subprocess.Popen[str], str
     words = [*PROGRAM, *map(str, command)]
     server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
     assert server.stdout is not None
-    return server, server.stdout.readline().strip()
+    return server, shlex.split(server.stdout.readline())[-1]
 
 
 def report(*command: str | Path) -> float:
@@ -50,7 +51,7 @@ def main() -> None:
         server, url = served("share", home, "--listen", "127.0.0.1:0", home=home)
         for name, place in PLACES.items():
             with tempfile.TemporaryDirectory(dir=place) as into:
-                rate = report("fetch", url.replace("NAME", "x"), "--to", Path(into) / "x")
+                rate = report("fetch", url.replace("/?", "/x?"), "--to", Path(into) / "x")
                 print(f"share and fetch, to {name:<10}{rate:8.0f}")
         server.kill()
         server.wait()

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import io
 import json
 import os
 import random
+import shlex
 import signal
+import socket
+import struct
 import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.console import Console
 
 from anabranch import _core
-from anabranch.transfer.files import fetch
+from anabranch.commands.fetch_progress import ProgressView, time_text
+from anabranch.transfer.fetch import fetch, fetch_all
+from anabranch.transfer.fetched import FetchState
 from labs import PROGRAM
 
 if TYPE_CHECKING:
@@ -52,7 +60,10 @@ def sharer(
     ) as process:
         try:
             assert process.stdout is not None
-            yield process, process.stdout.readline().strip()
+            # What is printed can be pasted: `anabranch fetch 'URL'`; the URL of a folder has room for a name.
+            said = shlex.split(process.stdout.readline())
+            assert said[:2] == ["anabranch", "fetch"]
+            yield process, said[2].replace("/?", "/NAME?")
         finally:
             process.kill()
 
@@ -127,6 +138,7 @@ def test_a_file_is_sent_until_somebody_has_it(shared: Path, tmp_path: Path) -> N
         leaving.send_signal(signal.SIGINT)
         finished(leaving, 130)
         assert process.stderr is not None
+        assert process.stderr.readline() == "waiting until somebody fetches it\n"
         assert "took" in process.stderr.readline()
         assert "took" in process.stderr.readline()
         assert process.poll() is None, "nobody has it yet"
@@ -179,9 +191,11 @@ def test_what_cannot_be_is_refused_with_its_reason(shared: Path, tmp_path: Path)
     with sharer(shared, tmp_path) as (_, url):
         two, nmcc = 2 * [url.replace("NAME", "x")], ("--control", "nmcc")
         for arguments, code, reason in (
-            (("http://x:1/y",), 2, "it does not begin with anabranch://"),
+            (("ftp://x:1/y",), 2, "it does not begin with anabranch://"),
             ((url.replace("NAME", "../x"),), 2, "leads out of the shared directory"),
-            ((url.replace("NAME", ""),), 2, "names no file"),
+            ((url.replace("NAME", ""), url.replace("NAME", "x")), 2, "goes with those of the same folder"),
+            ((url.replace("NAME", ""), "--hash", 64 * "0"), 2, "is a folder; a hash is that of one file"),
+            ((url.replace("NAME", "none/"),), 1, "there is no file below `none/`"),
             ((url.replace("NAME", "x"), "--control", "lgc"), 2, "needs the capacities of its links"),
             (
                 (*two, "--via", "127.0.0.1,127.0.0.2", "--groups", "0,1,2", *nmcc),
@@ -193,10 +207,14 @@ def test_what_cannot_be_is_refused_with_its_reason(shared: Path, tmp_path: Path)
             ((url.replace("NAME", "x"), "--groups", "0"), 2, "leave out the groups of paths, or choose nmcc"),
             ((url.replace("NAME", "x"), "--groups", "-1", *nmcc), 2, "-1 is no number of a group of paths"),
             ((url.replace("NAME", "x"), "--groups", "4294967296"), 2, "one is a whole number from 0 to 4294967295"),
-            ((url.replace("NAME", "x/"), "--to", tmp_path / "y"), 2, "ends with a slash, as the name of a folder does"),
+            (
+                (changed_pin(url).replace("NAME", "x"),),
+                1,
+                "it is not the server that was meant, or has a new certificate",
+            ),
             ((changed_pin(url).replace("NAME", "x"),), 1, "the server's certificate has the fingerprint"),
             ((url.replace("NAME", "x"), "--control", "d-slen"), 2, "needs links that take part in it"),
-            ((url.replace("NAME", "x"), "--via", "none0"), 1, "neither an address nor an interface"),
+            ((url.replace("NAME", "x"), "--via", "none0"), 2, "`none0` is neither an address nor an interface"),
             ((url.replace("NAME", "x"), "--to", tmp_path / "no" / "x"), 2, "there is no such folder"),
             ((url.replace("NAME", "y"), "--to", tmp_path / "y"), 1, "it shares no such file"),
             ((url.replace("NAME", "x"), "--to", tmp_path / "y", "--hash", "12"), 2, "is not a BLAKE3 hash"),
@@ -355,3 +373,128 @@ def test_a_fetch_goes_on_after_its_sharer_was_killed(shared: Path, tmp_path: Pat
         assert json.loads(out)["end"]["sum_received"]["bytes"] == 60 * MB, "nothing counts twice"
         assert digest(target) == digest(shared / "x")
         target.unlink()
+
+
+def test_a_folder_is_listed_and_fetched_whole(tmp_path: Path) -> None:
+    source, to = tmp_path / "from", tmp_path / "to"
+    (source / "maps" / "2026").mkdir(parents=True)
+    files = {"a": b"", "maps/rhine map": 3 * MB * b"x", "maps/2026/é?": b"abc"}
+    for name, content in files.items():
+        (source / name).write_bytes(content)
+    with sharer(source, tmp_path) as (process, url):
+        assert process.stderr is not None
+        assert process.stderr.readline() == "serving 3 files, 3 MB: a, maps/2026/é?, maps/rhine map\n"
+        assert f"/a?pin={url[-64:]}" in process.stderr.readline(), "a whole command for one of them"
+        out, _ = finished(fetcher(url.replace("NAME", ""), "--list"))
+        assert out == "0 bytes  a\n3 bytes  maps/2026/é?\n   3 MB  maps/rhine map\n"
+        out, _ = finished(fetcher(url.replace("NAME", "maps/rhine%20map"), "--list", "--json"))
+        assert json.loads(out)[1] == {"name": "rhine map", "size_bytes": 3 * MB}
+        out, _ = finished(fetcher(url.replace("NAME", ""), "--to", to))
+        assert out.splitlines()[-1].startswith("3 files, 3 MB; 3 MB came in ")
+        there = {path.relative_to(to).as_posix(): path.read_bytes() for path in to.rglob("*") if path.is_file()}
+        assert there == files
+        # Again, with one of them damaged and one gone.
+        (to / "maps" / "rhine map").unlink()
+        out, _ = finished(fetcher(url.replace("NAME", ""), "--to", to))
+        assert "3 bytes of it were there" in out
+        (to / "a").write_bytes(b"mine")
+        _, err = finished(fetcher(url.replace("NAME", ""), "--to", to), 1)
+        assert "is another file" in " ".join(err.split())
+        there = fetch_all([url.replace("NAME", "maps/"), url.replace("NAME", "maps/")], tmp_path / "below")
+        assert [fetched.path.relative_to(tmp_path / "below").as_posix() for fetched in there] == [
+            "2026/é?",
+            "rhine map",
+        ]
+
+
+def test_a_folder_is_not_written_through_a_link(tmp_path: Path) -> None:
+    source, to, outside = tmp_path / "from", tmp_path / "to", tmp_path / "outside"
+    (source / "maps").mkdir(parents=True)
+    (source / "maps" / "x").write_bytes(b"abc")
+    to.mkdir()
+    outside.mkdir()
+    (to / "maps").symlink_to(outside)
+    with sharer(source, tmp_path) as (_, url):
+        _, err = finished(fetcher(url.replace("NAME", ""), "--to", to), 1)
+    assert "is a symbolic link" in err
+    assert not list(outside.iterdir())
+
+
+def test_a_lost_server_is_told_in_the_summary(shared: Path, tmp_path: Path) -> None:
+    with sharer(shared, tmp_path) as (dies, first), sharer(shared, tmp_path) as (_, second):
+        urls = [url.replace("NAME", "large") for url in (first, second)]
+        running = fetcher(*urls, "--to", tmp_path / "x")
+        wait_for_chunks(tmp_path / "x", running, 50)
+        dies.kill()
+        out, _ = finished(running)
+    line = next(line for line in out.splitlines() if first.split("/")[2] in line)
+    assert "(lost: " in line or "(silent for the last " in line
+
+
+def test_a_server_of_the_wrong_kind_says_which_command_it_is_for(shared: Path, tmp_path: Path) -> None:
+    with sharer(shared, tmp_path) as (_, url):
+        perf = subprocess.run([*PROGRAM, "perf", url.replace("NAME", "")], capture_output=True, text=True, check=False)
+        assert perf.returncode == 1
+        assert "this is a share" in perf.stderr
+        assert "anabranch fetch" in perf.stderr
+    with subprocess.Popen([*PROGRAM, "perf", "--serve", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        url = server.stdout.readline().strip()
+        for arguments in ((url.replace("/?", "/x?"),), (url, "--list")):
+            _, err = finished(fetcher(*arguments, "--to", tmp_path / "x"), 1)
+            assert "this is `anabranch perf --serve`, which has no files" in " ".join(err.split())
+        server.kill()
+
+
+def test_an_address_that_is_taken_is_told_with_the_option(shared: Path, tmp_path: Path) -> None:
+    with sharer(shared, tmp_path) as (_, url):
+        address = url.split("/")[2]
+        for command, option in ((("share", shared, "--listen"), "--listen"), (("perf", "--serve"), "--serve")):
+            words = [*PROGRAM, *map(str, command), address]
+            ended = subprocess.run(
+                words, capture_output=True, text=True, check=False, env=os.environ | {"HOME": str(tmp_path)}
+            )
+            assert ended.returncode == 1
+            assert "Address already in use" in ended.stderr
+            assert f"choose another address or port by `{option}`" in " ".join(ended.stderr.split())
+
+
+def test_an_interface_that_cannot_reach_this_machine_itself_is_told(shared: Path, tmp_path: Path) -> None:
+    outward = [name for _, name in socket.if_nameindex() if name != "lo"]
+    usable = []
+    for name in outward:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
+            request = struct.pack("256s", name.encode())
+            usable.append((name, fcntl.ioctl(probe.fileno(), 0x8915, request)))
+    if not usable:
+        pytest.skip("this machine has no interface with an IPv4 address but the loopback")
+    name = usable[0][0]
+    with sharer(shared, tmp_path) as (_, url):
+        _, err = finished(fetcher(url.replace("NAME", "x"), "--via", name, "--to", tmp_path / "x"), 1)
+    assert f"interface `{name}` cannot reach 127.0.0.1" in " ".join(err.split())
+
+
+def state(time_s: float, there: int, **source: object) -> FetchState:
+    """Give a state with one source."""
+    row = {"source": "a:1", "standing": "sending", "why": None, "brought_bytes": there, "silence_s": 0.0, "losses": 0}
+    return FetchState(time_s, 100 * MB, 0, [row | {"is_mirror": False, "takes_ranges": None, "paths": []} | source])
+
+
+def test_the_bar_has_the_total_rate_and_the_time_left() -> None:
+    console = Console(force_terminal=True, width=100, file=io.StringIO())
+    with ProgressView(console) as show:
+        # 10 MB in each second are 80 Mbit/s; 70 MB are left.
+        for second in range(4):
+            show(state(second, 10 * MB * second), "")
+        shown = console.file.getvalue()
+        assert "30 MB of 100 MB, 80 Mbit/s, 7 s left" in shown
+        show(state(4, 30 * MB, standing="lost", why="timed out"), "")
+        show(state(5, 30 * MB, silence_s=2.2), "")
+    shown = console.file.getvalue()
+    assert "lost: timed out" in shown
+    assert "silent for 2 s" in shown
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (59.4, "59 s"), (185, "3:05 min"), (7800, "2:10 h")])
+def test_times_are_read_at_a_glance(seconds: float, text: str) -> None:
+    assert time_text(seconds) == text

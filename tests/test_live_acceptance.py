@@ -11,6 +11,7 @@ import json
 import os
 import random
 import select
+import shlex
 import socket
 import subprocess
 import threading
@@ -24,7 +25,7 @@ import pytest
 
 import anabranch as ab
 from anabranch import _core
-from anabranch.transfer.files import fetch
+from anabranch.transfer.fetch import fetch
 from labs import PROGRAM, RED, emulate, measured_bps, python, refusal, serve_perf, sharer
 
 if TYPE_CHECKING:
@@ -63,13 +64,13 @@ BOTH = ("10.0.0.2=10.0.0.1", "10.0.1.2=10.0.1.1")
 FETCH = """
 import json, sys, time
 from pathlib import Path
-from anabranch.transfer.files import fetch
+from anabranch.transfer.fetch import fetch
 control, via, *names = sys.argv[1:]
 urls = []
 for name in names:
     while not (url := Path(name).read_text() if Path(name).exists() else "").endswith("\\n"):
         time.sleep(0.01)
-    urls.append(url.strip().replace("NAME", "x"))
+    urls.append(url.split("'")[1].replace("/?", "/x?"))
 states = []
 def tell(state):
     received = [path["received_bytes"] for source in state.sources for path in source["paths"]]
@@ -351,7 +352,8 @@ class Server:
             env=environment,
         )
         assert self.process.stdout is not None
-        self.url = self.process.stdout.readline().strip()
+        # A sharer prints the command to fetch with, a server of measurements its URL.
+        self.url = shlex.split(self.process.stdout.readline())[-1]
         # It says of each measurement how it went, which somebody has to read.
         self.reader = threading.Thread(target=self.process.stdout.read)
         self.reader.start()
@@ -424,7 +426,7 @@ def hostile(captured: list[bytes], rng: random.Random) -> bytes:
 
 def fetch_all(url: str, target: Path) -> None:
     """Fetch the file, which is not to be there."""
-    fetch([url.replace("NAME", "x")], target)
+    fetch([url.replace("/?", "/x?")], target)
     assert target.stat().st_size == MB
 
 

@@ -35,14 +35,15 @@ in different groups do not heed each other.
 """
 
 FETCHES = """
-import json, os, sys, threading, time
+import json, os, shlex, sys, threading, time
 from pathlib import Path
 from anabranch import _core
-from anabranch.transfer.files import fetch
+from anabranch.transfer.fetch import fetch
 wanted, lasts_s, servers = json.loads(sys.argv[1]), float(sys.argv[2]), ("near", "far", "url")
 while not all(Path(name).exists() and Path(name).read_text().endswith("\\n") for name in servers):
     time.sleep(0.01)
-near, far, rival = (Path(name).read_text().strip().replace("NAME", "x") for name in servers)
+near, far, rival = (shlex.split(Path(name).read_text())[-1] for name in servers)
+near, far = near.replace("/?", "/x?"), far.replace("/?", "/x?")
 states, reports = {name: [] for name in wanted}, {}
 begin = time.monotonic()
 def run(name, control, groups, hosts, *_):

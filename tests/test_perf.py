@@ -49,7 +49,7 @@ def test_text_has_a_line_for_each_path_and_one_for_all(url):
     *_, path, total = done.stdout.splitlines()
     assert path.startswith("127.0.0.1:")
     assert "lost" not in path
-    assert total.startswith("received 5.000 MB in ")
+    assert total.startswith("received 5 MB in ")
     assert " packets lost; processor " in total
 
 

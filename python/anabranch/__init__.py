@@ -56,7 +56,9 @@ if TYPE_CHECKING:
     from anabranch.solvers.many import Solved, solve_many
     from anabranch.solvers.solve import solve
     from anabranch.sweeps import Swept, read_sweep, sweep
-    from anabranch.transfer.files import Fetched, FetchState, fetch, send, share
+    from anabranch.transfer.fetch import fetch, fetch_all
+    from anabranch.transfer.fetched import Fetched, FetchState
+    from anabranch.transfer.files import send, share
 
 __all__ = [
     "Allocation",
@@ -94,6 +96,7 @@ __all__ = [
     "draw_round_trips",
     "draw_windows",
     "fetch",
+    "fetch_all",
     "filters",
     "find_paths",
     "from_networkx",
@@ -171,7 +174,9 @@ _NAMES = {
     "solvers.solve": ("solve",),
     "sweeps": ("Swept", "read_sweep", "sweep"),
     "model.topology_manager": ("TopologyManager",),
-    "transfer.files": ("Fetched", "FetchState", "fetch", "send", "share"),
+    "transfer.fetch": ("fetch", "fetch_all"),
+    "transfer.fetched": ("Fetched", "FetchState"),
+    "transfer.files": ("send", "share"),
     "formats.write": ("write_network",),
 }
 """The public names of each module; `generate` is a package itself."""

@@ -1,60 +1,58 @@
-"""``anabranch fetch``: a file from several sharers, over several paths."""
+"""``anabranch fetch``: files from sharers and web servers, over several paths."""
 
 from __future__ import annotations
 
 import json
-from collections import deque
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console
 
+from anabranch import _core
+from anabranch.commands.fetch_progress import ProgressView
+from anabranch.commands.fetch_summary import print_line, print_summary, print_total
 from anabranch.commands.groups import Groups, path_groups
-from anabranch.commands.text import printable, rate_text
+from anabranch.errors import NoLivePartError
 from anabranch.number_labels import bytes_text
-from anabranch.transfer.files import Fetched, FetchState, fetch
+from anabranch.transfer.fetch import FetchOptions, fetch_file
 from anabranch.transfer.iperf import iperf_report
+from anabranch.transfer.wanted import WantedFile, WantedFiles, target_below, target_of, wanted_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from anabranch.transfer.fetched import Fetched, FetchState
 
 HELP = """Fetch a file over several paths, and from several servers at once.
 
-Every chunk is verified when it arrives; a server that sends wrong data is left out. Servers with different files are
-refused, unless --hash or a URL says which file is wanted. After Ctrl-C or a crash the same command continues, with the
-data received until then. --control names the window protocol of the paths. A coupled one, such as the default, takes no
-more from other connections than a single path would; `anabranch perf --help` lists all.
+A URL is one that `anabranch share` or `send` prints, one of a web server (http or https), or a Metalink file (.meta4),
+here or at a web server. The URL of a shared folder fetches all of its files.
+
+Chunks from `share` and `send` are verified when they arrive, and so are those of web servers beside them. From web
+servers alone the file is verified by --hash or by a Metalink file; without either, the hash of what came is printed.
+Servers with different files are refused, unless a hash says which file is wanted. After Ctrl-C or a crash the same
+command continues, with the data received until then.
+
+--control names the window protocol of the paths from `share` and `send`. A coupled one, such as the default, takes no
+more from other connections than a single path would; `anabranch perf --help` lists all. Paths to web servers are TCP of
+the kernel, which is coupled with nothing.
 """
 
 INTERRUPTED = 130
 PATIENCE_S = 60.0
 
-RATED_S = 1.0
-"""Rates are shown over so long."""
-
-BAR_WIDTH = 40
-
-NOTHING = {
-    "awaited": "it had not answered by then",
-    "preparing": "it was still reading the file",
-    "waiting": "it was not asked for anything",
-    "sending": "the others were faster, or it was silent",
-}
-"""Why a source has brought nothing, by how it stood at the end."""
-
 
 def command(
     urls: Annotated[
-        list[str], typer.Argument(metavar="URL...", help="The URLs that `anabranch share` or `send` prints.")
+        list[str],
+        typer.Argument(metavar="URL...", help="URLs that `anabranch share` prints, of web servers, or Metalink files."),
     ],
     to: Annotated[
         Path | None, typer.Option(help="Folder or new file. Default: the file's name, in this folder.")
     ] = None,
+    list_only: Annotated[
+        bool, typer.Option("--list", help="Print names and sizes of the files, and fetch none.")
+    ] = False,
     control: Annotated[str, typer.Option(help="Window protocol (congestion control) of the paths.")] = "lia",
     via: Annotated[
         str | None,
@@ -64,13 +62,17 @@ def command(
     ] = None,
     groups: Groups = None,
     file_hash: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            "--hash", help="BLAKE3 hash of the file. Default: the hash in a URL; without one all servers must agree."
+            "--hash",
+            metavar="HASH",
+            help="Hash of the file: sha256:HEX, also sha512, sha1, md5; or 64 digits of BLAKE3. Default: the hash in a "
+            "URL or a Metalink file; without one all servers must agree.",
         ),
     ] = None,
     authorities: Annotated[
-        Path | None, typer.Option(help="PEM file of certificates to trust, for URLs without a fingerprint.")
+        Path | None,
+        typer.Option(help="PEM file of certificates to trust, for URLs without a fingerprint and for https."),
     ] = None,
     patience: Annotated[
         float, typer.Option(min=0, help="Time in seconds without a reachable server after which the fetch ends.")
@@ -80,91 +82,70 @@ def command(
     ] = False,
 ) -> None:
     """Run `HELP`."""
-    states: list[FetchState] = []
-    with _Bar(Console(stderr=True)) as show:
+    if not _core.HAS_LIVE:
+        raise NoLivePartError
+    paths = via.split(",") if via else []
+    sources = _of_folder(urls) if list_only else urls
+    wanted = wanted_files(sources, file_hash or [], authorities=authorities, via=paths)
+    if list_only:
+        _print_list(wanted, as_json=as_json)
+        return
+    options = FetchOptions(control, paths, path_groups(groups), authorities, patience)
+    try:
+        _fetch(wanted, to, options, as_json=as_json)
+    except KeyboardInterrupt:
+        typer.echo("stopped; the same command goes on from here", err=True)
+        raise typer.Exit(INTERRUPTED) from None
 
-        def tell(state: FetchState) -> None:
-            states.append(state)
-            show(state)
 
-        try:
-            fetched = fetch(
-                urls,
-                to,
-                control=control,
-                via=via.split(",") if via else (),
-                groups=path_groups(groups),
-                file_hash=file_hash,
-                authorities=authorities,
-                patience_s=patience,
-                progress=tell,
-            )
-        except KeyboardInterrupt:
-            typer.echo("stopped; the same command goes on from here", err=True)
-            raise typer.Exit(INTERRUPTED) from None
+def _fetch(wanted: WantedFiles, to: Path | None, options: FetchOptions, *, as_json: bool) -> None:
+    """Fetch the files one after the other, and print what came."""
+    is_one = wanted.folder is None
+    begin, done, reports = time.monotonic(), [], []
+    with ProgressView(Console(stderr=True)) as show:
+        for number, file in enumerate(wanted.files, 1):
+            target = target_of(file, to) if is_one else target_below(to or Path(wanted.folder or ""), file.name or "")
+            title = "" if is_one else f"{number} of {len(wanted.files)}: {file.name}"
+            fetched, states = _fetch_one(file, target, options, lambda state, title=title: show(state, title))
+            done.append(fetched)
+            if as_json:
+                reports.append(iperf_report(fetched, states))
+            elif not is_one:
+                print_line(fetched)
     if as_json:
-        typer.echo(json.dumps(iperf_report(fetched, states), indent=1))
+        typer.echo(json.dumps(reports[0] if is_one else reports, indent=1))
+    elif is_one:
+        print_summary(done[0])
     else:
-        _print(fetched)
+        print_total(done, time.monotonic() - begin)
 
 
-class _Bar:
-    """The file, and below it its sources and their paths, with their rates over the last second."""
+def _fetch_one(file: WantedFile, target: Path, options: FetchOptions, show: Any) -> tuple[Fetched, list[FetchState]]:
+    """Fetch one file; give it with the states on the way."""
+    states: list[FetchState] = []
 
-    def __init__(self, console: Console) -> None:
-        self.live = Live(console=console, transient=True, auto_refresh=False) if console.is_terminal else None
-        self.seen: deque[tuple[float, dict[str, int]]] = deque([(0.0, {})])
+    def tell(state: FetchState) -> None:
+        states.append(state)
+        show(state)
 
-    def __enter__(self) -> Callable[[FetchState], None]:
-        if self.live is None:
-            return lambda _: None
-        self.live.start()
-        return self.show
-
-    def __exit__(self, *_: object) -> None:
-        if self.live is not None:
-            self.live.stop()
-
-    def show(self, state: FetchState) -> None:
-        """Draw it anew."""
-        assert self.live is not None
-        counts = {_key(source, path): path["received_bytes"] for source in state.sources for path in source["paths"]}
-        self.seen.append((state.time_s, counts))
-        while len(self.seen) > 2 and state.time_s - self.seen[1][0] >= RATED_S:
-            self.seen.popleft()
-        before_s, before = self.seen[0]
-        table = Table.grid(padding=(0, 2))
-        for source in state.sources:
-            table.add_row(
-                source["source"], bytes_text(source["brought_bytes"]), "", source["why"] or source["standing"]
-            )
-            for path in source["paths"]:
-                key = _key(source, path)
-                rate = 8 * max(counts[key] - before.get(key, 0), 0) / max(state.time_s - before_s, 1e-9)
-                standing = f"rtt {1e3 * path['rtt_s']:.1f} ms" if path["is_open"] else "closed"
-                table.add_row(Text(f"  {path['path']}"), bytes_text(counts[key]), rate_text(rate), standing)
-        there, size = state.there_bytes, state.size_bytes or 0
-        total = Table.grid(padding=(0, 2))
-        bar = ProgressBar(total=max(size, 1), completed=there, width=BAR_WIDTH)
-        total.add_row(bar, f"{bytes_text(there)} of {bytes_text(size)}")
-        self.live.update(Group(total, table), refresh=True)
+    return fetch_file(file, target, options, tell), states
 
 
-def _key(source: dict[str, Any], path: dict[str, Any]) -> str:
-    return f"{source['source']} {path['path']}"
+def _of_folder(urls: list[str]) -> list[str]:
+    """Give the URLs of the folders that are listed: of a shared file, the one that it is in."""
+    if not all(url.startswith("anabranch://") for url in urls):
+        return urls
+    paths = [_core.url_path(url) for url in urls]
+    return [_core.url_with_name(url, path[: path.rfind("/") + 1]) for url, path in zip(urls, paths, strict=True)]
 
 
-def _print(fetched: Fetched) -> None:
-    """Say what came from where, and how fast."""
-    came, took_s = fetched.size_bytes - fetched.was_there_bytes, fetched.state.time_s
-    there = f", {bytes_text(fetched.was_there_bytes)} of it were there" if fetched.was_there_bytes else ""
-    rate = f"{bytes_text(came)} in {took_s:.2f} s, {rate_text(fetched.rate_bps)}"
-    typer.echo(f"{fetched.path}: {bytes_text(fetched.size_bytes)}{there}; {rate}")
-    for source in fetched.state.sources:
-        reason = source["why"] or ("" if source["brought_bytes"] else NOTHING.get(source["standing"]))
-        why = f" ({printable(reason)})" if reason else ""
-        typer.echo(f"  {source['source']}: {bytes_text(source['brought_bytes'])}{why}")
-        for path in source["paths"]:
-            carried = f"{bytes_text(path['received_bytes'])} on the wire, rtt {1e3 * path['rtt_s']:.1f} ms"
-            typer.echo(f"    {path['path']}: {carried}")
-    typer.echo(f"  blake3 {fetched.hash}")
+def _print_list(wanted: WantedFiles, *, as_json: bool) -> None:
+    """Print names and sizes of files."""
+    rows = [{"name": file.name, "size_bytes": file.size_bytes} for file in wanted.files]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    sizes = ["" if file.size_bytes is None else bytes_text(file.size_bytes) for file in wanted.files]
+    width = max(map(len, sizes))
+    for file, size in zip(wanted.files, sizes, strict=True):
+        typer.echo(f"{size:>{width}}  {file.name}")

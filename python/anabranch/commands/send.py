@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from anabranch.commands.share import Certificate, Host, Key, Listen, served, tell_of_reading
+from anabranch.commands.share import Certificate, Host, Key, Listen, command_for, served, tell_of_reading
 from anabranch.transfer.files import PORT, send
 
-HELP = """Serve one file over QUIC until somebody has fetched it, over every path that the receiver opens.
+HELP = """Serve one file over QUIC, and wait until somebody fetches it.
 
-Computes the hash of the file and prints the URL for `anabranch fetch`. Serves this file alone, and exits when somebody
-has fetched all of it. Ctrl-C ends it earlier, with exit code 130. `anabranch share` serves a file or a folder to many
-receivers.
+Computes the hash of the file and prints the command that fetches it. Serves this file alone, over every path that the
+receiver opens, and exits when somebody has fetched all of it. Ctrl-C ends it earlier, with exit code 130. The receiver
+has to reach the port: there is no relay. `anabranch share` serves a file or a folder to many receivers.
 """
 
 
@@ -26,6 +26,11 @@ def command(
     key: Key = None,
 ) -> None:
     """Run `HELP`."""
+
+    def ready(url: str) -> None:
+        typer.echo(command_for(url))
+        typer.echo("waiting until somebody fetches it", err=True)
+
     tell_of_reading(file)
     send(
         file,
@@ -33,6 +38,6 @@ def command(
         host=host,
         certificate=certificate,
         key=key,
-        ready=typer.echo,
+        ready=ready,
         served=served,
     )

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from anabranch import _core
+from anabranch.commands.text import printable
 from anabranch.number_labels import bytes_text
 from anabranch.transfer.files import PORT, share
 
 HELP = """Share the files of a folder, or one file, read-only, over QUIC.
 
-Prints the URL for `anabranch fetch`. For a folder, replace NAME in the URL by the name of a file. The URL contains the
-fingerprint of this machine's certificate, which the receiver checks; --certificate and --key use a signed certificate
-instead. The URL of a single file also contains its hash; for a large file this takes some time.
-Everybody who can reach the port can read the files. Ctrl-C ends it.
+Prints the command that fetches them. For a folder it fetches all files; the name of a file after the slash of the URL
+fetches this one. The URL contains the fingerprint of this machine's certificate, which the receiver checks;
+--certificate and --key use a signed certificate instead. The URL of a single file also contains its hash; for a large
+file this takes some time.
+
+The receiver has to reach the port: there is no relay. Everybody who can reach it can list and read the files. Ctrl-C
+ends it.
 """
 
+SHOWN = 8
+"""The most names of files that are printed."""
 
 LARGE_BYTES = 1_000_000_000
 """The size of a file from which on a line says that it is being read."""
@@ -47,7 +56,9 @@ def command(
     """Run `HELP`."""
 
     def ready(url: str) -> None:
-        typer.echo(url.replace("/?", "/NAME?", 1))
+        typer.echo(command_for(url))
+        if path.is_dir():
+            tell_of_files(path, url)
 
     tell_of_reading(path)
     # Ctrl-C is how a sharer ends, and no failure.
@@ -67,6 +78,30 @@ def tell_of_reading(file: Path) -> None:
     """Say that a file is read before its URL is printed, if that may take long."""
     if file.is_file() and (size := file.stat().st_size) >= LARGE_BYTES:
         typer.echo(f"reading {file} ({bytes_text(size)}): its URL has its hash", err=True)
+
+
+def command_for(url: str) -> str:
+    """Give the command that fetches from a URL, to be pasted into a shell."""
+    return f"anabranch fetch {shlex.quote(url)}"
+
+
+def tell_of_files(folder: Path, url: str) -> None:
+    """Say which files a folder has, and how to fetch one of them."""
+    files, size = [], 0
+    for at, _, names in os.walk(folder):
+        for name in names:
+            file = Path(at, name)
+            if file.is_file():
+                files.append(file.relative_to(folder).as_posix())
+                size += file.stat().st_size
+    if not files:
+        typer.echo("the folder has no files yet; those that come are served too", err=True)
+        return
+    files.sort()
+    count = "1 file" if len(files) == 1 else f"{len(files)} files"
+    more = f" and {len(files) - SHOWN} more" if len(files) > SHOWN else ""
+    typer.echo(f"serving {count}, {bytes_text(size)}: {printable(', '.join(files[:SHOWN]))}{more}", err=True)
+    typer.echo(f"one of them: {command_for(_core.url_with_name(url, files[0]))}", err=True)
 
 
 def served(address: str, taken: int) -> None:

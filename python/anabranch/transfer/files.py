@@ -1,14 +1,12 @@
-"""Files moved over several paths and from several sources at once, under the controls that the simulator runs."""
+"""Files shared with other machines, over several paths, under the controls that the simulator runs."""
 
 from __future__ import annotations
 
 import os
 import socket
-import time
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anabranch import _core
 from anabranch.errors import NoLivePartError
@@ -22,131 +20,6 @@ PORT = 4433
 MOST_GROUP = 2**32 - 1
 """The greatest number of a group of paths."""
 
-LOOK_S = 0.1
-"""The time between two looks at the progress of a fetch, in seconds."""
-
-
-@dataclass(frozen=True)
-class FetchState:
-    """The progress of a fetch.
-
-    ``sources`` has a row for each: ``source``, its address; ``standing``, one of awaited, preparing, waiting for what
-    others have, sending, lost and refused; ``why`` of the last two; ``brought_bytes``; and ``paths``, a row for each:
-    ``path``, ``is_open``, ``received_bytes`` with all that is sent beside the file, ``rtt_s``.
-    """
-
-    time_s: float
-    size_bytes: int | None
-    was_there_bytes: int
-    sources: list[dict[str, Any]]
-
-    @property
-    def brought_bytes(self) -> int:
-        """The bytes of the file that arrived and were verified."""
-        brought: int = sum(source["brought_bytes"] for source in self.sources)
-        return brought
-
-    @property
-    def there_bytes(self) -> int:
-        """The bytes of the file that are on the disk."""
-        return self.was_there_bytes + self.brought_bytes
-
-
-@dataclass(frozen=True)
-class Fetched:
-    """A file that was fetched: ``hash`` is the hash that ``b3sum`` prints, ``state`` the state at the end."""
-
-    path: Path
-    hash: str
-    size_bytes: int
-    was_there_bytes: int
-    state: FetchState
-
-    @property
-    def rate_bps(self) -> float:
-        """The throughput of the missing part, in bits of the file per second."""
-        return 8 * (self.size_bytes - self.was_there_bytes) / max(self.state.time_s, 1e-9)
-
-
-def fetch(
-    urls: Sequence[str],
-    to: str | os.PathLike[str] | None = None,
-    *,
-    control: str = "lia",
-    via: Sequence[str] = (),
-    groups: Sequence[int] = (),
-    file_hash: str | None = None,
-    authorities: str | os.PathLike[str] | None = None,
-    patience_s: float = 60.0,
-    progress: Callable[[FetchState], None] | None = None,
-) -> Fetched:
-    """Fetch a file from all servers that share it at once.
-
-    Every chunk is verified when it arrives, by the BLAKE3 hash of the file. Received data stay on the disk: another
-    call continues from there.
-
-    Parameters
-    ----------
-    urls : sequence of str
-        The addresses of the file: ``anabranch://HOST:PORT/NAME?pin=FINGERPRINT``, as :func:`share` and :func:`send`
-        give it.
-    to : path, optional
-        A folder, or the name of a new file. By default the file's name in the present folder.
-    control : str
-        The window protocol (congestion control) of the servers' paths.
-    via : sequence of str
-        Local addresses or interfaces, with a path over each; by default the system chooses one. ``"eth1=192.0.2.7"`` is
-        a path to another address of the server than the URL's.
-    groups : sequence of int
-        The group of each path, as ``anabranch.TopologyManager`` finds groups of paths that share links; for NMCC. With
-        several URLs one list for all of them, or the lists of all URLs one after the other.
-    file_hash : str, optional
-        The required hash of the file, if no URL has it. Without any hash all servers must have the same file.
-    authorities : path, optional
-        A PEM file with the authorities that signed the servers' certificates, instead of fingerprints in the URLs.
-    patience_s : float
-        The time without a reachable server after which the fetch ends.
-    progress : callable, optional
-        Called with the state of the fetch some times a second.
-
-    Raises
-    ------
-    ValueError
-        If an address, a name or a protocol is invalid, if hashes contradict each other, if a path has no group, or if
-        there are groups for a control that does not use them.
-    OSError
-        If no server has the file or can be reached, if servers have different files and no hash says which is wanted,
-        or if the file cannot be written.
-    """
-    if not _core.HAS_LIVE:
-        raise NoLivePartError
-    if not urls:
-        raise ValueError("a fetch needs the URL of a sharer")
-    target = _target(urls[0], to)
-    begin = time.monotonic()
-    running = _core.Fetch(
-        list(zip(urls, _by_source(check_groups(groups), len(urls), max(len(via), 1)), strict=True)),
-        target,
-        control,
-        list(via),
-        file_hash,
-        _path(authorities),
-        float(patience_s),
-    )
-    last = begin
-    try:
-        while (outcome := running.wait()) is None:
-            if progress is not None and time.monotonic() - last >= LOOK_S:
-                last = time.monotonic()
-                progress(FetchState(last - begin, *running.state()))
-    finally:
-        running.stop()
-    state = FetchState(time.monotonic() - begin, *running.state())
-    if progress is not None:
-        progress(state)
-    found, size, was_there, _ = outcome
-    return Fetched(target, found, size, was_there, state)
-
 
 def check_groups(groups: Sequence[int]) -> list[int]:
     """Give the groups of paths, if they are numbers of groups."""
@@ -154,16 +27,6 @@ def check_groups(groups: Sequence[int]) -> list[int]:
         if not 0 <= group <= MOST_GROUP:
             raise ValueError(f"{group} is no number of a group of paths; one is a whole number from 0 to {MOST_GROUP}")
     return list(groups)
-
-
-def _by_source(groups: list[int], sources: int, paths: int) -> list[list[int]]:
-    """Give the groups of the paths to each source."""
-    if len(groups) == sources * paths:
-        return [groups[source * paths :][:paths] for source in range(sources)]
-    if len(groups) in {0, paths}:
-        return [groups] * sources
-    wanted = f"{paths}" if sources == 1 else f"{paths} for all URLs or {sources * paths} for one after the other"
-    raise ValueError(f"groups has {len(groups)} numbers; one for each path is needed: {wanted}")
 
 
 def share(
@@ -191,7 +54,8 @@ def share(
     certificate, key : path, optional
         PEM files with the certificate of the server and its key. By default a certificate that was made for this user.
     ready : callable, optional
-        Called with the URL once there is one; append the name of a file of the directory after its slash.
+        Called with the URL once there is one. The URL of a directory ends with a slash before its question mark, which
+        names of files follow.
     served : callable, optional
         Called for each connection that has ended, with its address and the bytes that it took.
 
@@ -243,8 +107,8 @@ def _share(
         raise ValueError("a certificate and its key go together; give both, or neither")
     if host is None and listen:
         host = _reached_at(listen[0])
-    identity = _path(certificate) or _identity()
-    running = _core.Share(Path(path), list(listen), identity, _path(key), host)
+    identity = path_or_none(certificate) or _identity()
+    running = _core.Share(Path(path), list(listen), identity, path_or_none(key), host)
     try:
         while True:
             url, ended = running.wait() or (None, None)
@@ -259,25 +123,13 @@ def _share(
         running.stop()
 
 
-def _path(path: str | os.PathLike[str] | None) -> Path | None:
+def path_or_none(path: str | os.PathLike[str] | None) -> Path | None:
+    """Give a path, if there is one."""
     return None if path is None else Path(path)
 
 
-def _target(url: str, to: str | os.PathLike[str] | None) -> Path:
-    """Give where the file is to be: below `to` under its own name if that is a folder."""
-    name = _core.url_name(url)
-    place = Path(to) if to is not None else Path()
-    if to is None or place.is_dir():
-        if name is None:
-            raise ValueError(f"`{url}` names no file; write its name after the last slash before `?`")
-        place = place / name
-    if not place.parent.is_dir():
-        raise ValueError(f"{place.parent}: there is no such folder; make it first")
-    return place
-
-
 def _identity() -> Path:
-    """Give where who this user is as a sharer is kept."""
+    """Give the path of the certificate of this user."""
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
     return Path(home) / "anabranch" / "identity.pem"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from anabranch.transfer.files import Fetched, FetchState
+    from anabranch.transfer.fetched import Fetched, FetchState
 
 INTERVAL_S = 1.0
 
@@ -20,8 +20,8 @@ _Key = tuple[int, str]
 def iperf_report(fetched: Fetched, states: Sequence[FetchState]) -> dict[str, Any]:
     """Give start, intervals and end of a fetch.
 
-    Sums count bytes of the file that were verified; streams what their paths carried as payload of UDP, headers of QUIC
-    included.
+    Sums count bytes of the file that were kept; streams what their paths carried: from sharers the payload of UDP,
+    headers of QUIC included, from web servers bytes of the file.
     """
     end = states[-1]
     looks = _looks([replace(end, time_s=0.0, sources=[]), *states])
@@ -30,12 +30,29 @@ def iperf_report(fetched: Fetched, states: Sequence[FetchState]) -> dict[str, An
     return {
         "start": {
             "connected": [{"socket": number, "path": label} for number, label in enumerate(labels.values(), 1)],
-            "test_start": {"protocol": "QUIC", "bytes": fetched.size_bytes, "reverse": 1},
+            "test_start": {"protocol": _protocol(end), "bytes": fetched.size_bytes, "reverse": 1},
         },
         "intervals": [_interval(labels, before, after, "sum") for before, after in pairwise(marks)],
         "end": _interval(labels, looks[0], looks[-1], "sum_received")
-        | {"file": {"path": str(fetched.path), "blake3": fetched.hash, "was_there_bytes": fetched.was_there_bytes}},
+        | {
+            "file": {
+                "path": str(fetched.path),
+                **fetched.hashes,
+                "proof": fetched.proof,
+                "was_there_bytes": fetched.was_there_bytes,
+            },
+            "sources": [
+                {key: source[key] for key in ("source", "standing", "why", "brought_bytes", "losses")}
+                for source in end.sources
+            ],
+        },
     }
+
+
+def _protocol(state: FetchState) -> str:
+    """Give the transport of all sources: TCP from web servers, QUIC from sharers."""
+    kinds = {"TCP" if source["is_mirror"] else "QUIC" for source in state.sources}
+    return " and ".join(sorted(kinds))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,134 @@
+"""Files fetched from plain web servers over shaped links, in labs: how fast, and what happens when a server dies."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+from labs import PROGRAM, emulate, refusal, words
+
+pytestmark = pytest.mark.alone
+
+MB = 1_000_000
+SIZE = 40 * MB
+LONG = 130 * MB
+RATES_MBPS = (80, 40)
+SERVER = Path(__file__).with_name("web_servers.py")
+
+TWO_LINKS = f"""
+[defaults.link]
+queue = "300 packets"
+[[link]]
+name = "fast"
+source = "west"
+target = "east"
+capacity = "{RATES_MBPS[0]} Mbit/s"
+delay = "10 ms"
+[[link]]
+name = "slow"
+source = "west"
+target = "east"
+capacity = "{RATES_MBPS[1]} Mbit/s"
+delay = "10 ms"
+[[connection]]
+name = "both"
+source = "west"
+target = "east"
+links = [["fast"], ["slow"]]
+"""
+"""West is 10.0.0.1 and 10.0.1.1, east is 10.0.0.2 and 10.0.1.2."""
+
+URLS = ("http://10.0.0.1:8001/x", "http://10.0.1.1:8002/x")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a file without a pattern."""
+    path = tmp_path_factory.mktemp("from") / "x"
+    path.write_bytes(random.Random(1).randbytes(SIZE))
+    return path
+
+
+@pytest.fixture(scope="module")
+def long_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a longer one, of which the beginning and the end are a small part."""
+    path = tmp_path_factory.mktemp("from") / "x"
+    path.write_bytes(random.Random(2).randbytes(LONG))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _lab() -> None:
+    if (why := refusal()) is not None:
+        pytest.skip(f"no labs here: {why}")
+
+
+def hash_of(file: Path) -> str:
+    """Give the hash of a file by other means than its fetcher's."""
+    with file.open("rb") as opened:
+        return "sha256:" + hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def server(file: Path, number: int, *mode: str) -> str:
+    """Give the command line of a web server."""
+    return words(sys.executable, SERVER, file, f"10.0.{number}.1", str(8001 + number), *mode)
+
+
+def fetched(folder: Path, file: Path, serve: list[str], *urls: str, before: str = "") -> dict:
+    """Fetch the file from west to east; give what the fetch reports."""
+    fetch = words(*PROGRAM, "fetch", *(urls or URLS), "--to", "x", "--hash", hash_of(file), "--json")
+    line = f"sleep 0.7; {before} {fetch} > report"
+    emulate(folder, TWO_LINKS, at={"east": line}, serve=[("west", command) for command in serve])
+    assert hash_of(folder / "x") == hash_of(file)
+    report: dict = json.loads((folder / "report").read_text())
+    return report
+
+
+def test_two_mirrors_over_two_links_have_nine_tenths_of_both(tmp_path: Path, long_file: Path) -> None:
+    report = fetched(tmp_path, long_file, [server(long_file, 0), server(long_file, 1)])
+    # Headers of TCP, IP and Ethernet take 5 % of the links.
+    rate_mbps = report["end"]["sum_received"]["bits_per_second"] / 1e6
+    assert rate_mbps > 0.9 * sum(RATES_MBPS), report["end"]
+    streams = sorted(stream["bytes"] for stream in report["end"]["streams"])
+    assert streams[1] / streams[0] == pytest.approx(RATES_MBPS[0] / RATES_MBPS[1], rel=0.15)
+
+
+def test_one_mirror_over_two_interfaces_has_nine_tenths_of_both(tmp_path: Path, long_file: Path) -> None:
+    # The server is at one address of west; each path of east leads to the address at its own end.
+    serve = [words(sys.executable, SERVER, long_file, "0.0.0.0", "8001")]
+    via = "10.0.0.2=10.0.0.1,10.0.1.2=10.0.1.1"
+    report = fetched(tmp_path, long_file, serve, URLS[0], "--via", via)
+    assert report["end"]["sum_received"]["bits_per_second"] > 0.9e6 * sum(RATES_MBPS), report["end"]
+    assert len(report["end"]["sources"]) == 1
+
+
+def test_a_server_that_is_killed_does_not_stop_the_fetch(tmp_path: Path, file: Path) -> None:
+    doomed = f"{server(file, 0)} & echo $! > pid; wait"
+    some = "[ -s x.part.journal ] && [ $(stat -c %s x.part.journal) -gt 500 ]"
+    kill = f"until {some}; do sleep 0.02; done; kill -9 $(cat pid); sleep 60"
+    report = fetched(tmp_path, file, [doomed, server(file, 1), kill])
+    dead, lives = report["end"]["sources"]
+    assert dead["standing"] == "lost"
+    assert 0 < dead["brought_bytes"] < SIZE / 2
+    assert dead["brought_bytes"] + lives["brought_bytes"] == SIZE
+
+
+def test_servers_without_ranges_are_done_without(tmp_path: Path, file: Path) -> None:
+    report = fetched(tmp_path, file, [server(file, 0, "whole"), server(file, 1)])
+    whole, parts = report["end"]["sources"]
+    assert whole["why"] == "it sends no parts of files, and others do"
+    assert parts["brought_bytes"] == SIZE
+    assert report["end"]["sum_received"]["bits_per_second"] > 0.9e6 * RATES_MBPS[1]
+
+
+def test_a_fetch_that_is_killed_in_a_lab_goes_on(tmp_path: Path, file: Path) -> None:
+    fetch = words(*PROGRAM, "fetch", *URLS, "--to", "x", "--hash", hash_of(file))
+    report = fetched(tmp_path, file, [server(file, 0), server(file, 1)], before=f"timeout -s KILL 2.5 {fetch};")
+    assert 0 < report["end"]["file"]["was_there_bytes"] < SIZE
+    assert os.path.getsize(tmp_path / "x") == SIZE
