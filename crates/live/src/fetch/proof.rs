@@ -66,25 +66,31 @@ impl KnownHashes {
 /// # Errors
 /// If it cannot be read.
 pub fn known_hashes(file: &File, expected: &Expected) -> io::Result<KnownHashes> {
-    let mut hashers: Vec<Hasher> = expected.algorithms().into_iter().map(Hasher::new).collect();
     let size = expected.chunks.size();
-    if !hashers.is_empty() {
-        let mut bytes = vec![0; PIECE.min(size) as usize];
-        let mut offset = 0;
-        while offset < size {
-            let bytes = &mut bytes[..PIECE.min(size - offset) as usize];
-            file.read_exact_at(bytes, offset)?;
-            for hasher in &mut hashers {
-                hasher.update(bytes);
-            }
-            offset += bytes.len() as u64;
-        }
-    }
-    let mut all: Vec<FileHash> = hashers.into_iter().map(Hasher::finish).collect();
+    let mut all = std::thread::scope(|scope| {
+        let start = |algorithm| scope.spawn(move || hash_of(file, size, algorithm));
+        let threads: Vec<_> = expected.algorithms().into_iter().map(start).collect();
+        let hashes = threads.into_iter().map(|thread| thread.join().expect("hashing does not panic"));
+        hashes.collect::<io::Result<Vec<FileHash>>>()
+    })?;
     if let Some(tree) = expected.chunks.tree() {
         all.push(tree.root().into());
     }
     Ok(KnownHashes { all })
+}
+
+/// The hash of the first `size` bytes of a file.
+fn hash_of(file: &File, size: u64, algorithm: Algorithm) -> io::Result<FileHash> {
+    let mut hasher = Hasher::new(algorithm);
+    let mut bytes = vec![0; PIECE.min(size) as usize];
+    let mut offset = 0;
+    while offset < size {
+        let bytes = &mut bytes[..PIECE.min(size - offset) as usize];
+        file.read_exact_at(bytes, offset)?;
+        hasher.update(bytes);
+        offset += bytes.len() as u64;
+    }
+    Ok(hasher.finish())
 }
 
 /// Whether all chunks of a file are right, as far as chunks are verified.

@@ -27,7 +27,7 @@ const UNKNOWN: f64 = 1.0;
 const MUCH: f64 = 1.5;
 
 /// Time in seconds that the chunks of one answer take, where a source sends several in one.
-const RUN: f64 = 2.0;
+const RUN: f64 = 4.0;
 
 /// The least such time, as a multiple of the time in which the first chunk of an answer arrives.
 const LEAST_RUN: f64 = 3.0;
@@ -342,13 +342,14 @@ mod tests {
         for chunk in 0..4 {
             schedule.on_arrival(first, chunk, ms(100 * (u64::from(chunk) + 1)));
         }
-        // A chunk takes 100 ms, so 20 take 2 s; of 93 that are free half the share of a source is 23.
-        assert_eq!(schedule.next_run(first, ms(400)).len(), 20);
-        for chunk in 7..27 {
-            schedule.on_arrival(first, chunk, ms(400 + u64::from(chunk)));
+        // A chunk takes 100 ms, so 40 take 4 s; but of 93 that are free half the share of a source is 23.
+        assert_eq!(schedule.next_run(first, ms(400)), (7..30).collect::<Vec<_>>());
+        for chunk in 7..30 {
+            schedule.on_arrival(first, chunk, ms(393 + u64::from(chunk) * 3));
         }
-        // A chunk takes 1 ms now. Half the share of 73 would be 18, but the wait for an answer is worth 3 x 7.
-        assert_eq!(schedule.next_run(first, ms(500)), (27..48).collect::<Vec<_>>());
+        // A chunk takes 3 ms now, and the first came after 14. Half the share of 70 is 17, more than the 3 x 14 / 3 = 14
+        // that make up for the wait.
+        assert_eq!(schedule.next_run(first, ms(500)), (30..47).collect::<Vec<_>>());
     }
 
     #[test]
