@@ -106,7 +106,7 @@ pub enum FetchError {
     Security(#[from] SecurityError),
     #[error(transparent)]
     Chunks(#[from] ChunksError),
-    #[error("no source has it: {0}")]
+    #[error("no source can send it: {0}")]
     Refused(String),
     #[error(transparent)]
     Via(#[from] SocketError),

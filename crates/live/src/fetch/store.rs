@@ -10,7 +10,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anabranch_transfer::journal::{self, JournalError};
-use anabranch_transfer::{Chunks, FileHash};
+use anabranch_transfer::{Chunks, FileHash, Root};
 use nix::libc::O_NONBLOCK;
 use thiserror::Error;
 
@@ -270,11 +270,24 @@ fn listed(journal: &mut File, path: &Path, chunks: &Chunks) -> Result<Vec<u32>, 
         return Ok(Vec::new());
     }
     let read = journal::read(&bytes).map_err(|error| StoreError::Journal { path: path.into(), error })?;
-    if (read.size, read.root) != (size, root) {
+    if (read.size, read.root) == (size, root) {
+        at(path, restart(journal, read.good as u64))?;
+        return Ok(read.chunks);
+    }
+    if read.size != size || !is_from_mirrors(read.root, chunks) {
         return Err(StoreError::Other(path.into()));
     }
-    at(path, restart(journal, read.good as u64))?;
+    let records = read.chunks.iter().flat_map(|&chunk| journal::record(root, chunk));
+    let anew: Vec<u8> = journal::header(size, root).into_iter().chain(records).collect();
+    at(path, restart(journal, 0).and_then(|()| journal.write_all(&anew)).and_then(|()| journal.sync_all()))?;
     Ok(read.chunks)
+}
+
+/// Whether a journal is of chunks from mirrors that were not verified then and can be verified now.
+fn is_from_mirrors(id: Root, chunks: &Chunks) -> bool {
+    let unverified = Chunks::unverified(chunks.size());
+    chunks.is_verified()
+        && unverified.is_ok_and(|other| (other.id(), other.chunk_bytes()) == (id, chunks.chunk_bytes()))
 }
 
 /// Truncates a journal, to be continued from there.
@@ -285,6 +298,8 @@ fn restart(journal: &mut File, length: u64) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use anabranch_transfer::Digests;
 
     use super::*;
@@ -442,6 +457,26 @@ mod tests {
         let target = directory.path().join("x");
         let _store = part(&target);
         assert!(matches!(Store::open(&target, tree()), Err(StoreError::Busy(_))));
+    }
+
+    #[test]
+    fn chunks_from_mirrors_are_verified_by_the_tree_of_a_sharer_that_joins_later() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("x");
+        let chunks = Arc::new(Chunks::unverified(digests().size()).unwrap());
+        let Opened::Part(mut store, _) = Store::open(&target, Expected { chunks, hashes: Vec::new() }).unwrap() else {
+            panic!("it is not whole")
+        };
+        write(&mut store, 2);
+        store.write(1, CHUNK as u64, &vec![7; CHUNK]).unwrap();
+        store.sync().unwrap();
+        drop(store);
+        let (mut store, there) = part(&target);
+        assert_eq!(there, [2], "the other is wrong");
+        write(&mut store, 0);
+        store.sync().unwrap();
+        drop(store);
+        assert_eq!(part(&target).1, [0, 2]);
     }
 
     #[test]
