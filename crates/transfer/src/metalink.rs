@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn elements_within_elements_without_end_are_refused_or_read() {
-        let deep = format!("<metalink>{}{}</metalink>", "<a>".repeat(100_000), "</a>".repeat(100_000));
+        let deep = format!("<metalink>{}{}</metalink>", "<a>".repeat(5_000), "</a>".repeat(5_000));
         assert!(read(deep.as_bytes()).is_err());
     }
 
