@@ -13,15 +13,13 @@ import pytest
 
 import anabranch
 from anabranch import _core
+from anabranch.commands.exit_codes import DOES_NOT_HOLD
 
 PROGRAM = [str(Path(sys.executable).with_name("anabranch"))]
 """The command as it is installed."""
 
 PAIR = '[[link]]\nsource = "a"\ntarget = "b"\ncapacity = "10 Mbit/s"\ndelay = "1 ms"\n'
 """The smallest network, as a scenario has it."""
-
-NOT_VALID = 3
-"""Exit code of a lab that was late."""
 
 ATTEMPTS = 3
 """So many times a lab is tried that is late, since the machine has other things to do."""
@@ -82,7 +80,7 @@ def emulate(
             timeout=timeout_s,
             check=False,
         )
-        assert done.returncode in {0, NOT_VALID}, done.stdout + done.stderr
+        assert done.returncode in {0, DOES_NOT_HOLD}, done.stdout + done.stderr
         report: dict[str, Any] = json.loads(done.stdout)
         if done.returncode == 0 and (report["lateness_max_s"] <= HALT_S or attempt == ATTEMPTS):
             return report

@@ -13,9 +13,10 @@ import pytest
 
 import anabranch
 from anabranch import cli
+from anabranch.commands.exit_codes import DOES_NOT_HOLD
 from anabranch.runs.live import check_live
 from anabranch.runs.scenario import read_plan
-from labs import ATTEMPTS, NOT_VALID, punctual
+from labs import ATTEMPTS, punctual
 
 ROOT = Path(__file__).parents[1]
 
@@ -199,7 +200,7 @@ def test_the_command_lays_both_runs_over_each_other(lab, tmp_path, monkeypatch, 
         out = tmp_path / f"out-{attempt}"
         words = (tmp_path / "scenario.toml", "--beside", "--json", "--out", out, "--set", "run.duration=2 s")
         code, printed, said = command(monkeypatch, capsys, *words)
-        if code != NOT_VALID:
+        if code != DOES_NOT_HOLD:
             break
     else:
         pytest.skip(f"the machine is too busy, so the run is not valid: {said}")

@@ -4,15 +4,13 @@ import typer
 from typer.testing import CliRunner
 
 from anabranch.cli import app as commands
+from anabranch.commands.exit_codes import MEANINGS
 
-EXIT_CODES = """| exit code | means |
-|---|---|
-| 0 | done |
-| 1 | the command failed: the solver did not converge within `--max-passes`, the disk is full, memory ran out |
-| 2 | the input or an option is wrong |
-| 3 | a reproduced number is outside its band; `live` and `emulate`: the run is not valid because packets were late |
-| 130 | Ctrl-C stopped the command; `run` keeps the results so far in `--out`, `solve` by passes prints them |
-| 141 | the reader closed the output, as with `\\| head` |"""
+
+def exit_codes() -> str:
+    """Give the table of exit codes: a code has one meaning, whichever command ends with it."""
+    rows = [f"| {code} | {meaning.replace('|', chr(92) + '|')} |" for code, meaning in MEANINGS.items()]
+    return "\n".join(["| exit code | means |", "|---|---|", *rows])
 
 
 def command_names(command, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
@@ -24,7 +22,7 @@ def command_names(command, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
 
 def command_line_page() -> str:
     """Give the output of ``--help`` of every command."""
-    parts = ["# The command line", "The output of `--help` for each command.", EXIT_CODES]
+    parts = ["# The command line", "The output of `--help` for each command.", exit_codes()]
     for path in command_names(typer.main.get_command(commands)):
         printed = CliRunner().invoke(commands, [*path, "--help"], prog_name="anabranch").output.strip()
         heading = "## " if len(path) < 2 else "### "

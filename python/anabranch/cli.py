@@ -11,20 +11,43 @@ import typer
 from typer.core import TyperGroup
 
 from anabranch import interrupts
-from anabranch.commands import INTERRUPTED
-from anabranch.errors import SolverError, shortened
+from anabranch.commands.exit_codes import FAILED, INTERRUPTED, WRONG_INPUT
+from anabranch.errors import SolverError, did_you_mean, shortened
 
-FAILED = 1
-"""Exit code: the run failed."""
+GROUPS = {
+    "Solve": {
+        "solve": "Divide a network's capacity fairly among demands.",
+        "paths": "Find the paths of connections, and which of them share links.",
+    },
+    "Simulate": {
+        "check": "Check a scenario or a sweep file without running it.",
+        "run": "Simulate a scenario, packet by packet.",
+        "sweep": "Run a scenario with many values; make tables and figures.",
+        "report": "Make one HTML file of runs and allocations.",
+        "serve": "Show all runs of a folder in the browser; start new ones.",
+    },
+    "Real packets": {
+        "emulate": "Run any programs over the network of a scenario.",
+        "live": "Run the connections of a scenario with real packets.",
+    },
+    "Between machines": {
+        "perf": "Measure the throughput between two machines.",
+        "share": "Share a folder or a file with other machines.",
+        "send": "Serve one file until somebody has fetched it.",
+        "fetch": "Fetch a file from all machines that share it at once.",
+    },
+    "Published results": {
+        "reproduce": "Reproduce the tables and figures of papers.",
+    },
+    "Files and names": {
+        "topology": "Describe, convert and generate networks.",
+        "trace": "Describe and convert traces of links.",
+        "list": "List names: protocols, nodes, links, papers, scenarios, ...",
+    },
+}
+"""The commands by their groups, each by the name of its module, with what the help says of it."""
 
-WRONG_INPUT = 2
-"""Exit code: the input is wrong."""
-
-COMMANDS = (
-    *("solve", "run", "emulate", "live", "paths", "check", "reproduce", "sweep", "report", "serve"),
-    *("perf", "share", "send", "fetch", "topology", "trace", "list"),
-)
-"""The commands, each by the name of its module, in the order in which the help lists them."""
+SUMMARIES = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
 
 class _Commands(TyperGroup):
@@ -32,11 +55,13 @@ class _Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Give the names of all commands."""
-        return list(COMMANDS)
+        return list(SUMMARIES)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Load a command; None if there is none of this name."""
-        if cmd_name not in COMMANDS:
+        """Load a command; where there is none of this name, say which are like it."""
+        if cmd_name not in SUMMARIES:
+            if not ctx.resilient_parsing:
+                ctx.fail(f"there is no command `{cmd_name}`{did_you_mean(cmd_name, SUMMARIES)}")
             return None
         module = import_module(f"anabranch.commands.{cmd_name}")
         own = getattr(module, "app", None)
@@ -47,15 +72,32 @@ class _Commands(TyperGroup):
         loaded.name = cmd_name
         return loaded
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a section for each group of commands, without loading any."""
+        widest = max(map(len, SUMMARIES))
+        for heading, group in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:<{widest}}", summary) for name, summary in group.items()])
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
+        """Complete the name of a command without loading any; what comes after it is completed by the command."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        from typer.core import CompletionItem  # type: ignore[attr-defined]
+
+        return [CompletionItem(name, help=text) for name, text in SUMMARIES.items() if name.startswith(incomplete)]
+
 
 app = typer.Typer(
     cls=_Commands,
     help="Share network capacity fairly over many paths.\n\n"
-    "SIGTERM and SIGHUP end a command as Ctrl-C does; the exit code is 128 plus the number of the signal.",
+    "`anabranch COMMAND -h` describes a command. Exit codes: 0 done, 1 failed, 2 wrong input, 3 the result does not "
+    "hold, 130 stopped by Ctrl-C. SIGTERM and SIGHUP end a command as Ctrl-C does; the exit code is 128 plus the "
+    "number of the signal.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -70,7 +112,8 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
     """Take the options of every command."""
@@ -91,7 +134,7 @@ def program() -> None:
 def main() -> None:
     """Run the command line and exit with its exit code."""
     try:
-        app()
+        app(prog_name="anabranch")
     except KeyboardInterrupt:
         sys.exit(interrupts.exit_code())
     except SystemExit as left:

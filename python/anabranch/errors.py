@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from anabranch.allocation.allocation import Allocation
     from anabranch.runs.result import Result
 
@@ -23,6 +25,16 @@ def shortened(message: str) -> str:
         half = LONGEST_MESSAGE // 2
         short = f"{short[:half]} ... {short[-half:]}"
     return short
+
+
+def did_you_mean(name: str, known: Iterable[str], count: int = 3) -> str:
+    """Give the known names that are most like a name that is not there, in brackets; nothing if none is like it."""
+    # Only now: it is needed for mistakes alone.
+    from difflib import get_close_matches
+
+    by_lower = {one.lower(): one for one in known}
+    found = [by_lower[one] for one in get_close_matches(name.lower(), by_lower, count)]
+    return f" (did you mean {' or '.join(f'`{one}`' for one in found)}?)" if found else ""
 
 
 class ScenarioError(ValueError):

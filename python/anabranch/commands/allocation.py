@@ -12,7 +12,7 @@ import polars.selectors as cs
 import typer
 
 from anabranch.allocation.csv_tables import write_csv_tables
-from anabranch.commands import INTERRUPTED
+from anabranch.commands.exit_codes import FAILED, INTERRUPTED
 from anabranch.commands.tables import column
 from anabranch.commands.tables.table import print_table, print_text
 from anabranch.commands.text import more_text, rate_text
@@ -96,7 +96,7 @@ def give_allocation(allocation: Allocation, is_stopped: bool, places: Places, *,
         _print(allocation, rows)
     if is_stopped or not allocation.converged:
         typer.echo(f"anabranch: {allocation.shortcoming}", err=True)
-        raise typer.Exit(INTERRUPTED if is_stopped else 1)
+        raise typer.Exit(INTERRUPTED if is_stopped else FAILED)
 
 
 def _write(allocation: Allocation, places: Places) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 import polars.selectors as cs
 import typer
 
-from anabranch.commands import INTERRUPTED
+from anabranch.commands.exit_codes import FAILED, INTERRUPTED
 from anabranch.commands.tables import column
 from anabranch.commands.tables.table import print_table, print_text
 from anabranch.commands.text import more_text, rate_text, time_text
@@ -160,7 +160,7 @@ def give_cases(cases: Cases, places: Places, *, rows: int, as_json: bool) -> Non
     if cases.shortcomings:
         count = f"{len(cases.shortcomings)} of {cases.total} cases did not converge; the first"
         typer.echo(f"anabranch: {count}: {cases.shortcomings[0]}", err=True)
-        raise typer.Exit(1)
+        raise typer.Exit(FAILED)
 
 
 def _print(cases: Cases, table: pl.DataFrame, rows: int) -> None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from anabranch import _core
-from anabranch.commands import INTERRUPTED
+from anabranch.commands.exit_codes import DOES_NOT_HOLD, FAILED, INTERRUPTED
 from anabranch.commands.run import Scenario, Seed, Sets
 from anabranch.commands.tables import column
 from anabranch.commands.tables.table import print_table, print_text
@@ -36,9 +36,6 @@ LOOK_S = 0.02
 
 PATIENCE_S = 2.0
 """The time that programs have to end after a request."""
-
-NOT_VALID = 3
-"""Exit code: the lab was not what the scenario describes."""
 
 At = Annotated[
     list[str] | None,
@@ -134,9 +131,9 @@ def command(
     if stopped:
         raise typer.Exit(INTERRUPTED)
     if not report["is_valid"]:
-        raise typer.Exit(NOT_VALID)
+        raise typer.Exit(DOES_NOT_HOLD)
     if any(outcome["code"] for outcome in outcomes):
-        raise typer.Exit(1)
+        raise typer.Exit(FAILED)
 
 
 def _split(text: str) -> tuple[str, str]:

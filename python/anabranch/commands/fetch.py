@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from anabranch import _core
+from anabranch.commands.exit_codes import INTERRUPTED
 from anabranch.commands.fetch_progress import ProgressView
 from anabranch.commands.fetch_summary import print_line, print_summary, print_total
 from anabranch.commands.groups import Groups, path_groups
@@ -38,7 +39,6 @@ more from other connections than a single path would; `anabranch perf --help` li
 the kernel, which is coupled with nothing.
 """
 
-INTERRUPTED = 130
 PATIENCE_S = 60.0
 
 

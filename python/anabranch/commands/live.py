@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anabranch.commands import INTERRUPTED
-from anabranch.commands.emulate import NOT_VALID
+from anabranch.commands.exit_codes import DOES_NOT_HOLD, INTERRUPTED
 from anabranch.commands.progress import run_bar
 from anabranch.commands.run import (
     DEFAULT_ROWS,
@@ -86,7 +85,7 @@ def command(
     else:
         _print_compared(compared(simulated, result), result, rows)
     if not result.meta["valid"]:
-        raise typer.Exit(NOT_VALID)
+        raise typer.Exit(DOES_NOT_HOLD)
 
 
 def _simulate(plan: Plan) -> Result:

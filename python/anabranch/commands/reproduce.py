@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from anabranch.commands import INTERRUPTED
+from anabranch.commands.exit_codes import DOES_NOT_HOLD, INTERRUPTED
 from anabranch.commands.figures import Font, Width, figure_choice
 from anabranch.commands.progress import runs_bar
 from anabranch.commands.reproduced import print_rows
@@ -41,9 +41,6 @@ packets were on time. No such verdict is on record, since laboratories vary.
 papers, one after the other. The report has each table or figure as soon as it is done. Ctrl-C ends the command: what is
 done is printed, and is in the report; both say what is not. Exit code 130.
 """
-
-OTHERWISE = 3
-"""Exit code: a verdict is not the one on record."""
 
 
 def command(
@@ -111,7 +108,7 @@ def command(
         raise typer.Exit(INTERRUPTED)
     is_other = not settings.text and any(row.is_changed for rows in found for row in rows)
     if is_other or any(rows.unturned for rows in found):
-        raise typer.Exit(OTHERWISE)
+        raise typer.Exit(DOES_NOT_HOLD)
 
 
 def _run(

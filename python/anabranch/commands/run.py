@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import polars as pl
 import typer
 
-from anabranch.commands import INTERRUPTED
+from anabranch.commands.exit_codes import INTERRUPTED
 from anabranch.commands.figures import Font, Formats, Width, figure_choice
 from anabranch.commands.inputs import MOST_SEED, Memory
 from anabranch.commands.progress import run_bar

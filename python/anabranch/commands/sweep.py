@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from anabranch.commands.exit_codes import FAILED
 from anabranch.commands.figures import Font, Formats, Width, figure_choice
 from anabranch.commands.inputs import Memory
 from anabranch.commands.progress import LINE_EVERY_S
@@ -38,9 +39,6 @@ is kept, and the other runs go on.
 By default, this machine runs one run per processor at a time; --on ray uses a Ray cluster instead (pip install
 "anabranch[ray]"). The exit code is 1 if runs failed, and 130 if Ctrl-C stopped the sweep.
 """
-
-FAILED = 1
-"""Exit code: runs failed."""
 
 MOST_ERRORS = 5
 """The most failed runs that are named."""
