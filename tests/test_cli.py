@@ -386,6 +386,17 @@ def test_each_failure_is_a_row_the_worst_first(topology, tmp_path):
     assert (done.returncode, "it holds many cases, which have a page of their own" in done.stderr) == (2, True)
 
 
+def test_a_failure_is_named_with_its_ends_where_the_name_of_the_link_tells_nothing(tmp_path):
+    text = "source,target,capacity,name,two_way\nRome,Oslo,1 Mbit/s,L1,yes\n"
+    (tmp_path / "net.csv").write_text(text, encoding="utf-8")
+    done = run("solve", "net.csv", "--demands", "uniform:1Mbit/s", "--each-failure", "--json", cwd=tmp_path)
+    cases = json.loads(done.stdout)["cases"]
+    assert [(case["case"], case["label"]) for case in cases] == [
+        ("L1, L1~", "L1 Rome-Oslo, L1~"),
+        ("nothing", "nothing"),
+    ]
+
+
 @pytest.mark.slow
 def test_several_demands_are_cases_in_the_order_given(topology):
     asked = ["uniform:3Mbit/s", "gravity:1Mbit/s"]

@@ -15,6 +15,7 @@ from anabranch.commands.tables import column
 from anabranch.commands.tables.table import print_table, print_text
 from anabranch.commands.text import more_text, rate_text, time_text
 from anabranch.errors import ScenarioError
+from anabranch.model.link_labels import link_labels
 from anabranch.model.paths import Paths
 from anabranch.page import put_cases_page
 from anabranch.solvers.case_table import summarise
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from anabranch.commands.allocation import Places
     from anabranch.model.demands import Demands
     from anabranch.model.network import Network
+    from anabranch.solvers.cases import Failures
 
 MOST_NAMED = 3
 """The most connections that are named as cut off, for each case."""
@@ -44,6 +46,7 @@ class Cases:
     connections: list[pl.DataFrame] = field(default_factory=list)
     methods: list[str] = field(default_factory=list)
     fairness: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
     shortcomings: list[str] = field(default_factory=list)
 
     def take(self, solved: Solved) -> None:
@@ -65,8 +68,10 @@ class Cases:
 
     @property
     def table(self) -> pl.DataFrame:
-        """A row for each case; of failures the worst first."""
+        """A row for each case, with its ``label`` for people; of failures the worst first."""
         table = pl.concat(self.rows, how="vertical_relaxed")
+        labels = [self.labels.get(name, name) for name in table["case"]]
+        table = table.insert_column(1, pl.Series("label", labels, dtype=pl.String))
         return table.sort("carried_bps", "least_level_bps", maintain_order=True) if self.is_failures else table
 
 
@@ -116,7 +121,7 @@ def solve_cases(
         if failing.reroute and paths.search is None:
             raise ScenarioError("--reroute: the input gives the paths; --paths 4 finds paths that may be found anew")
         cases = single_failures(paths, reroute=failing.reroute, intact=True)
-        found = Cases(True, len(cases))
+        found = Cases(True, len(cases), labels=_labels(cases, network))
         solved = solve_many(cases, **choice, threads=threads, progress=tell)
     else:
         found = Cases(False, len(matrices))
@@ -128,6 +133,16 @@ def solve_cases(
         if not found.rows:
             raise
     return found
+
+
+def _labels(cases: Failures, network: Network) -> dict[str, str]:
+    """Name what fails with the ends of its first link, where the name does not tell: ``L35 Berlin-Leipzig, L35~``."""
+    names, label = network.core.link_names, link_labels(network)
+    return {
+        name: ", ".join([label[names[links[0]]], *(names[link] for link in links[1:])])
+        for name, links in zip(cases.names, cases.links, strict=True)
+        if links
+    }
 
 
 def _refuse_other_pairs(paths: Paths, matrices: dict[str, Demands]) -> None:
@@ -167,7 +182,7 @@ def _print(cases: Cases, table: pl.DataFrame, rows: int) -> None:
     shown = table.head(rows) if rows else table
     print_table(
         [
-            column.names("fails" if cases.is_failures else "demands", shown["case"]),
+            column.names("fails" if cases.is_failures else "demands", shown["label"]),
             column.rates("carried", shown["carried_bps"]),
             column.shares("met", shown["met"], leaves=3),
             column.shares("least met", shown["least_met"]),

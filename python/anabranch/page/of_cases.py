@@ -93,7 +93,7 @@ def _facts(table: pl.DataFrame, meta: dict[str, Any], are_failures: bool) -> lis
         intact = table.filter(pl.col("case") == "nothing")["carried_bps"]
         worst = table.row(int(table["carried_bps"].arg_min() or 0), named=True)
         whole = f"Carried if nothing fails: {_rate(intact.item())}. " if len(intact) == 1 else ""
-        lines.append(f"{whole}The least is {_rate(worst['carried_bps'])}, without {worst['case']}.")
+        lines.append(f"{whole}The least is {_rate(worst['carried_bps'])}, without {worst['label']}.")
         cut = max(table["cut_off"])
         lines.append(f"At most {cut} connections are cut off." if cut else "No connection is cut off.")
     return lines
@@ -103,7 +103,7 @@ def _row(row: dict[str, Any], most: float) -> str:
     part = row["carried_bps"] / most
     bar = f'<span class="bar" style="width: {part:.1%}"></span>'
     cells = (
-        escape(row["case"]),
+        escape(row["label"]),
         f"{bar}{_rate(row['carried_bps'])}",
         _share(row["met"]),
         _share(row["least_met"]),

@@ -59,12 +59,12 @@ class Failures(Sequence[Case]):
 
     def __init__(self, whole: Case, links: Sequence[list[int]], names: Sequence[str], *, reroute: bool) -> None:
         self._whole = whole
-        self._links = links
+        self.links = links
         self._reroute = reroute
         self.names = [", ".join(names[link] for link in own) or INTACT for own in links]
 
     def __len__(self) -> int:
-        return len(self._links)
+        return len(self.links)
 
     @overload
     def __getitem__(self, index: int) -> Case: ...
@@ -75,7 +75,7 @@ class Failures(Sequence[Case]):
     def __getitem__(self, index: int | slice) -> Case | list[Case]:
         if isinstance(index, slice):
             return [self[number] for number in range(*index.indices(len(self)))]
-        failed, name = self._links[index], self.names[index]
+        failed, name = self.links[index], self.names[index]
         paths, problem = self._whole.paths, self._whole.problem
         if self._reroute and paths is not None and (found := paths.without_links(failed)) is not paths:
             paths, problem = found, problem_of(found)
