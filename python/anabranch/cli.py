@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 from importlib import import_module
@@ -50,6 +51,10 @@ GROUPS = {
 SUMMARIES = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
 
+NOT_ONE_OF = re.compile(r"'(?P<given>[^']*)' is not one of (?P<known>'.*')")
+"""What typer says of a word that is none of those that an option takes."""
+
+
 class _Commands(TyperGroup):
     """The commands, each loaded when it is used: tables and figures load more slowly than most commands run."""
 
@@ -71,6 +76,16 @@ class _Commands(TyperGroup):
         loaded = typer.main.get_command(own)
         loaded.name = cmd_name
         return loaded
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; where a word is none of those that an option takes, say which it is like."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            if found := NOT_ONE_OF.search(error.message):
+                hint = did_you_mean(found["given"], re.findall("'([^']*)'", found["known"]))
+                error.message = f"{found['given']!r} is not one of {found['known']}{hint}"
+            raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write a section for each group of commands, without loading any."""

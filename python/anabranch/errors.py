@@ -27,14 +27,13 @@ def shortened(message: str) -> str:
     return short
 
 
-def did_you_mean(name: str, known: Iterable[str], count: int = 3) -> str:
-    """Give the known names that are most like a name that is not there, in brackets; nothing if none is like it."""
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Give the known name that is most like a name that is not there, in brackets; nothing if none is like it."""
     # Only now: it is needed for mistakes alone.
-    from difflib import get_close_matches
+    from anabranch import _core
 
-    by_lower = {one.lower(): one for one in known}
-    found = [by_lower[one] for one in get_close_matches(name.lower(), by_lower, count)]
-    return f" (did you mean {' or '.join(f'`{one}`' for one in found)}?)" if found else ""
+    near = _core.nearest_name(name, list(known))
+    return f" (did you mean `{near}`?)" if near else ""
 
 
 class ScenarioError(ValueError):

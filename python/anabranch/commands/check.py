@@ -10,7 +10,7 @@ import typer
 
 from anabranch import _core
 from anabranch.commands.inputs import Memory
-from anabranch.commands.run import Seed, Sets
+from anabranch.commands.of_scenario import Seed, Sets
 from anabranch.commands.tables.table import print_facts, print_text
 from anabranch.commands.text import printable, time_text
 from anabranch.errors import ScenarioError

@@ -13,7 +13,7 @@ import typer
 
 from anabranch import _core
 from anabranch.commands.exit_codes import DOES_NOT_HOLD, FAILED, INTERRUPTED
-from anabranch.commands.run import Scenario, Seed, Sets
+from anabranch.commands.of_scenario import Scenario, Seed, Sets
 from anabranch.commands.tables import column
 from anabranch.commands.tables.table import print_table, print_text
 from anabranch.commands.text import count_text, printable, time_text

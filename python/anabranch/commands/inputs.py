@@ -11,8 +11,8 @@ import typer
 from anabranch.errors import ScenarioError
 from anabranch.model.demands import Demands
 from anabranch.model.network import Network
+from anabranch.model.paths import DEFAULT_PATHS
 from anabranch.solvers import problem_files
-from anabranch.solvers.solve import DEFAULT_PATHS
 
 Input = Annotated[Path, typer.Argument(help="Topology (GraphML, GML, SNDlib, RFC 8345, CSV, ...) or scenario (TOML).")]
 Capacity = Annotated[
@@ -51,9 +51,6 @@ Memory = Annotated[
 ]
 MOST = 10_000_000
 """The greatest count that an option takes."""
-
-MOST_SEED = 2**63 - 1
-"""The greatest seed that an option takes."""
 
 Sets = Annotated[
     list[str] | None,

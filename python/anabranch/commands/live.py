@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from anabranch.commands.exit_codes import DOES_NOT_HOLD, INTERRUPTED
+from anabranch.commands.of_scenario import Scenario, Seed, Sets
 from anabranch.commands.progress import run_bar
-from anabranch.commands.run import (
-    DEFAULT_ROWS,
-    Scenario,
-    Seed,
-    Sets,
-    print_connections,
-    print_links,
-    tell_stopped,
-)
+from anabranch.commands.run import DEFAULT_ROWS, print_connections, print_links, tell_stopped
 from anabranch.commands.tables import column
 from anabranch.commands.tables.table import print_table, print_text
 from anabranch.commands.text import count_text, more_text, printable, time_text

@@ -11,7 +11,6 @@ import polars as pl
 import typer
 
 from anabranch.commands.inputs import (
-    MOST_SEED,
     Delay,
     Format,
     Input,
@@ -23,17 +22,17 @@ from anabranch.commands.inputs import (
     load_network,
     load_problem,
 )
+from anabranch.commands.of_scenario import MOST_SEED
 from anabranch.commands.progress import PathCounter, progress_bar
 from anabranch.commands.tables import column
 from anabranch.commands.tables.table import print_table, print_text
 from anabranch.commands.text import more_text, printable
-from anabranch.errors import ScenarioError
+from anabranch.errors import ScenarioError, did_you_mean
 from anabranch.model.demands import demands as make_demands
 from anabranch.model.filters import filters
-from anabranch.model.paths import Paths, find_paths, groups
+from anabranch.model.paths import DEFAULT_PATHS, Paths, find_paths, groups
 from anabranch.model.search import Kind, Metric
 from anabranch.solvers.problem_files import FIRST_SEED, RULES
-from anabranch.solvers.solve import DEFAULT_PATHS
 
 if TYPE_CHECKING:
     from anabranch.model.demands import Demands
@@ -108,6 +107,7 @@ def command(
     grouped = None
     if with_groups or sources is not None:
         names = _names("--without", without) if without is not None else []
+        _refuse_unknown_links(network, names)
         grouped = groups(found, sharing=sharing or "links", without=names, together=sources is not None)
     table = _table(found, grouped, (FIRST_SEED if seed is None else seed) if with_filters else None)
     if as_json:
@@ -146,6 +146,14 @@ def _names(option: str, text: str) -> list[str]:
     if "" in names:
         raise ScenarioError(f"{option} {text}: a name is empty; write names with single commas between them")
     return names
+
+
+def _refuse_unknown_links(network: Network, names: list[str]) -> None:
+    known = network.core.link_names
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise ScenarioError(f"--without {name}: there is no link `{name}`{hint}; `anabranch list links` names all")
 
 
 def _find(wanted: Demands, count: int | None, kind: Kind | None, metric: Metric | None) -> Paths:

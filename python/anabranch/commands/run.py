@@ -12,7 +12,8 @@ import typer
 
 from anabranch.commands.exit_codes import INTERRUPTED
 from anabranch.commands.figures import Font, Formats, Width, figure_choice
-from anabranch.commands.inputs import MOST_SEED, Memory
+from anabranch.commands.inputs import Memory
+from anabranch.commands.of_scenario import Scenario, Seed, Sets
 from anabranch.commands.progress import run_bar
 from anabranch.commands.tables import column
 from anabranch.commands.tables.table import print_table, print_text
@@ -42,13 +43,6 @@ draws it. A second Ctrl-C has no effect until the tables are written; then it st
 DEFAULT_ROWS = 20
 MOST_LINKS = 5
 """The number of links that are shown."""
-
-Scenario = Annotated[Path, typer.Argument(help="Scenario file (TOML).")]
-Seed = Annotated[int | None, typer.Option(min=0, max=MOST_SEED, help="Seed of the run. Default: the scenario's seed.")]
-Sets = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="PATH=VALUE", help="Set a value of the scenario: connection.0.weight=2. Repeatable."),
-]
 
 
 def command(

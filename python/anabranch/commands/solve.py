@@ -14,7 +14,6 @@ from anabranch.commands.cases import Failing, check_cases, give_cases, solve_cas
 from anabranch.commands.figures import Font, Width, figure_choice
 from anabranch.commands.grouped import grouped
 from anabranch.commands.inputs import (
-    MOST_SEED,
     Capacity,
     Delay,
     Format,
@@ -30,15 +29,15 @@ from anabranch.commands.inputs import (
     load_problem,
 )
 from anabranch.commands.methods import check_methods, give_methods, solve_by_methods
+from anabranch.commands.of_scenario import MOST_SEED
 from anabranch.commands.progress import PathCounter, progress_bar
 from anabranch.commands.solver_options import solver_options, with_solver_options
 from anabranch.errors import ConvergenceWarning, SolveInterrupted
 from anabranch.memory import allow_memory
-from anabranch.model.paths import find_paths
+from anabranch.model.paths import DEFAULT_PATHS, find_paths
 from anabranch.solvers.methods import METHODS
 from anabranch.solvers.options import OPTIONS
 from anabranch.solvers.problem_files import load_demands
-from anabranch.solvers.solve import DEFAULT_PATHS
 from anabranch.solvers.solve import solve as solve_network
 
 if TYPE_CHECKING:

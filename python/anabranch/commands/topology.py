@@ -13,7 +13,6 @@ import typer
 from anabranch import _core, generate
 from anabranch.commands.inputs import (
     MOST,
-    MOST_SEED,
     Capacity,
     Delay,
     Format,
@@ -22,6 +21,7 @@ from anabranch.commands.inputs import (
     NetworkId,
     load_network,
 )
+from anabranch.commands.of_scenario import MOST_SEED
 from anabranch.commands.tables.table import print_facts
 from anabranch.formats.known import WRITTEN_SUFFIXES
 from anabranch.formats.write import write_network

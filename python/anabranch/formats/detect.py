@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anabranch.errors import did_you_mean
 from anabranch.formats.known import FORMATS
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def find_format(source: Source, wanted: str | None, known: Mapping[str, Format])
     """
     if wanted is not None:
         if wanted not in known:
-            raise source.whole.error(f"there is no format `{wanted}`", f"choose one of {', '.join(known)}")
+            reason = f"there is no format `{wanted}`{did_you_mean(wanted, known)}"
+            raise source.whole.error(reason, f"choose one of {', '.join(known)}")
         return known[wanted]
     found = next((one for one in FORMATS.values() if source.suffix in one.suffixes), None) or _look(source)
     if found is None or found.name not in known:

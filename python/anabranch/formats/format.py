@@ -32,6 +32,8 @@ class Format:
         The character that each file begins with; a file that begins so is of no format that begins otherwise.
     takes : tuple of str
         The options of `read_network` that only some formats have: ``"nodes"``, ``"network_id"``.
+    has_network : bool
+        Whether a file holds a network; False if it holds demands alone.
     has_own_demands : bool
         Whether the file of a network may hold demands too.
     read_demands : callable or None
@@ -51,6 +53,7 @@ class Format:
     suffixes: tuple[str, ...] = ()
     begins: str = ""
     takes: tuple[str, ...] = ()
+    has_network: bool = True
     has_own_demands: bool = False
     read_demands: Callable[[Source, Network], Demands] | None = None
     write: Callable[[Network], str] | None = None

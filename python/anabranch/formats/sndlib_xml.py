@@ -65,5 +65,6 @@ FORMAT = Format(
     looks_like=looks_like,
     read=read,
     begins="<",
+    has_network=False,
     read_demands=read_demands,
 )

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import polars as pl
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
@@ -16,6 +15,8 @@ from anabranch.model.spelling import unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    import polars as pl
 
     from anabranch.model.network import Network
     from anabranch.model.paths import Paths
@@ -49,6 +50,9 @@ class Demands:
 
         ``demand_bps`` and ``stop_s`` are null where there is no limit.
         """
+        # Only now: it takes longer to load than most networks to read.
+        import polars as pl
+
         names = np.array(self.network.core.node_names, dtype=object)
         core = self.core
         frame = pl.DataFrame(

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import polars as pl
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
@@ -18,6 +17,7 @@ from anabranch.model.quantities import rate_bps, span_s
 
 if TYPE_CHECKING:
     import networkx as nx
+    import polars as pl
     from numpy.typing import NDArray
 
     from anabranch.model.capacities import Capacities
@@ -153,6 +153,9 @@ class Network:
     @cached_property
     def nodes(self) -> pl.DataFrame:
         """A row for each node: ``name``, ``longitude`` and ``latitude`` in degrees (null where unknown)."""
+        # Only now: it takes longer to load than most networks to read.
+        import polars as pl
+
         positions = self.core.positions
         longitude = [p[0] if p else None for p in positions]
         latitude = [p[1] if p else None for p in positions]
@@ -162,6 +165,9 @@ class Network:
     @cached_property
     def links(self) -> pl.DataFrame:
         """A row for each directed link: ``name``, ``source``, ``target``, ``capacity_bps``, ``delay_s``, ``twin``."""
+        # Only now: it takes longer to load than most networks to read.
+        import polars as pl
+
         names = np.array(self.core.node_names, dtype=object)
         link_names = self.core.link_names
         twin = [link_names[t] if t >= 0 else None for t in self.core.twin.tolist()]

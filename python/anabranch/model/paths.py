@@ -7,7 +7,6 @@ from copy import copy
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import polars as pl
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
@@ -17,12 +16,16 @@ from anabranch.model.search import Kind, Metric, PathArrays, Search, found_anew,
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from anabranch.model.demands import Demands
     from anabranch.model.network import Network
 
 Sharing = Literal["links", "nodes"]
+
+DEFAULT_PATHS = 4
+"""The number of paths that are found for each connection, if none is given."""
 
 
 class Paths:
@@ -158,6 +161,9 @@ class Paths:
 
     def nodes(self) -> pl.Series:
         """Give the nodes along each path as text: ``Oslo > Bergen > Stavanger``."""
+        # Only now: it takes longer to load than most networks to read.
+        import polars as pl
+
         core = self.demands.network.core
         names = np.array(core.node_names, dtype=object)
         hops = np.diff(self.path_offsets)
@@ -171,6 +177,9 @@ class Paths:
 
     def links(self) -> pl.DataFrame:
         """Give a row for each path: the number of its ``connection``, and those of its ``links`` in order."""
+        # Only now: it takes longer to load than most networks to read.
+        import polars as pl
+
         columns = {"connection": self.connection, "links": self._by_path(self.path_links)}
         return pl.DataFrame(columns, schema_overrides={"links": pl.List(pl.UInt32)})
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from anabranch import _core
-from anabranch.errors import ScenarioError
+from anabranch.errors import ScenarioError, did_you_mean
 from anabranch.interrupts import held_interrupts
 from anabranch.reproduce.execute.execute import execute
 from anabranch.reproduce.experiment import Experiment, find_experiments, read_experiment
@@ -107,12 +106,12 @@ def reproduce_with(
     folder = find_experiments(experiments)
     papers = read_papers(folder)
     if name not in papers:
-        near = _core.nearest_name(name, list(papers))
-        hint = f" (did you mean `{near}`?)" if near else ""
+        hint = did_you_mean(name, papers)
         raise ScenarioError(f"{folder}: there is no paper `{name}`{hint}; there is {', '.join(sorted(papers))}")
     paper = papers[name]
     if item is not None and item not in paper.items:
-        raise ScenarioError(f"{folder}: there is no `{item}` of {name}; there is {', '.join(paper.items)}")
+        hint = did_you_mean(item, paper.items)
+        raise ScenarioError(f"{folder}: there is no `{item}` of {name}{hint}; there is {', '.join(paper.items)}")
     rows = Rows(paper=paper)
     rows.settings = settings
     rows.unturned = [] if settings.mutate else None

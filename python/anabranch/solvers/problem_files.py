@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anabranch import generate
-from anabranch.errors import ScenarioError
+from anabranch.errors import ScenarioError, did_you_mean
 from anabranch.formats.detect import find_format
 from anabranch.formats.known import FORMATS
 from anabranch.formats.read import built, read_demands, read_draft
@@ -27,6 +27,13 @@ RULES: dict[str, Callable[..., Demands]] = {
     "hot-spots": generate.hot_spots,
 }
 """Rules that make demands from one rate and a seed."""
+
+RULE_WORDS = {
+    "gravity": "a demand for every ordered pair of nodes, in proportion to random masses of both; the rate is the sum",
+    "uniform": "a demand for every ordered pair of nodes, drawn evenly from 0 to the rate",
+    "hot-spots": "one node sends or receives half of all traffic; the rate is the sum",
+}
+"""What each rule makes, in a phrase."""
 
 FIRST_SEED = 1
 """The seed of a rule where none is given."""
@@ -115,8 +122,9 @@ def load_demands(
     if demands is None:
         return _own_demands(path, network, format)
     if rate and not Path(demands).exists():
+        hint = did_you_mean(rule, RULES)
         raise ScenarioError(
-            f"--demands {demands}: there is neither a file nor a rule of that name; rules are {', '.join(RULES)}"
+            f"--demands {demands}: there is neither a file nor a rule of that name{hint}; rules are {', '.join(RULES)}"
         )
     return read_demands(demands, network)
 

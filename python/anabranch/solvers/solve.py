@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack, overload
 from anabranch.errors import ConvergenceWarning, ScenarioError
 from anabranch.model.demands import Demands
 from anabranch.model.network import Network
-from anabranch.model.paths import Paths, find_paths
+from anabranch.model.paths import DEFAULT_PATHS, Paths, find_paths
 from anabranch.model.problem import Problem, problem_of
 from anabranch.solvers.check import check_options
 from anabranch.solvers.describe import documented
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from anabranch.model.search import Metric
     from anabranch.solvers.options import Options
     from anabranch.solvers.task import Progress
-
-DEFAULT_PATHS = 4
 
 
 @overload
