@@ -116,10 +116,10 @@ fn use_up(text: &str, sets: &[(String, String)]) {
     if is_large {
         return;
     }
-    if let Ok(network) = network(&scenario) {
-        if let Ok(plan) = scenario.plan(network.into(), None, &trace, &|_| true) {
-            scenario.resolved(&plan, None, &trace).expect("what has a plan can be written out");
-        }
+    if let Ok(network) = network(&scenario)
+        && let Ok(plan) = scenario.plan(network.into(), None, &trace, &|_| true)
+    {
+        scenario.resolved(&plan, None, &trace).expect("what has a plan can be written out");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Values set from outside.
 
-use anabranch_core::Rate;
+use anabranch_core::{Rate, Span};
 use anabranch_plan::Plan;
 
 use crate::{PAIR, TRIANGLE, network, under_d_slen};
@@ -62,7 +62,7 @@ fn entries_are_set_by_name_or_by_their_ends() {
     let plan = set(TRIANGLE, &sets).unwrap();
     // Links are a-b, b-a, b-c, c-b and direct, in this order.
     assert_eq!(plan.network.links()[4].capacity, Rate(3e6));
-    assert_eq!(plan.network.links()[2].delay.seconds(), 0.007);
+    assert_eq!(plan.network.links()[2].delay, Span::ms(7));
     let claims: Vec<(f64, f64)> = plan.demands.connections().iter().map(|c| (c.weight, c.qos)).collect();
     assert_eq!(claims, [(3.0, 0.5), (2.0, 1.0)]);
 }
