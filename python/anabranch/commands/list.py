@@ -140,12 +140,12 @@ def scenarios(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of scenario files.")] = Path("scenarios"),
     as_json: AsJson = False,
 ) -> None:
-    """List the scenario files of a folder, with their titles."""
+    """List the scenario files of a folder and of those within it, with their titles."""
     from anabranch.errors import ScenarioError
 
     if not folder.is_dir():
         raise ScenarioError(f"{folder}: there is no such folder; name one that has scenario files")
-    rows = [row for file in sorted(folder.glob("*.toml")) if (row := _titles(file)) is not None]
+    rows = [row for file in sorted(folder.rglob("*.toml")) if (row := _titles(file)) is not None]
     _show(rows, ("file", "title"), as_json=as_json)
 
 
