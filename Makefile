@@ -1,6 +1,13 @@
-# Two commands do everything on a machine with Python 3.11, Rust, C++ and Node: `make demo` and `make test`.
+# Two commands do everything on a machine with Python, Rust, C++ and Node: `make demo` and `make test`.
+# Which versions of them: docs/install.md.
 
-PYTHON ?= python3.11
+# The newest CPython that can make environments; `make PYTHON=python3.12` takes another.
+SUITS := import ensurepip, sys; sys.exit(sys.version_info < (3, 11) or sys.implementation.name != "cpython")
+NEWEST_PYTHON = $(shell for name in $$(seq -f python3.%g 40 -1 11) python3 python; do \
+  command -v $$name >/dev/null && $$name -c '$(SUITS)' 2>/dev/null && echo $$name && break; done)
+NO_PYTHON := CPython 3.11 or newer with the module ensurepip (on Debian: python3-venv) is not there; install it, \
+  or name it: make PYTHON=/path/to/python3
+PYTHON ?= $(or $(NEWEST_PYTHON),$(error $(NO_PYTHON)))
 VENV := .venv
 BIN := $(VENV)/bin
 PAGE := python/anabranch/page/template.html
@@ -13,7 +20,8 @@ LIVE ?= 1
 PARTS := $(if $(filter 0,$(LIVE)),--no-default-features)
 WITHOUT := $(if $(filter 0,$(LIVE)),-without-live)
 
-.PHONY: demo test check install develop compiled fuzz miri audit constraints notices bench docs lint lint-rust lint-python lint-ui format clean
+.PHONY: demo test check install develop rust node compiled fuzz miri audit constraints notices bench docs
+.PHONY: lint lint-rust lint-python lint-ui format clean
 
 SCENARIO_3 := experiments/upward-max-min-scenario-3/scenario.toml --set 'run.record=["connections", "subflows", "links", "fairness"]'
 
@@ -47,20 +55,33 @@ test:
 	$(BIN)/python fuzz/run.py 50
 
 # All tests of the crates, compiled while the environment and the page are made.
-compiled:
+compiled: rust
 	cargo test --workspace --quiet --no-run
 
-install: $(PAGE) $(VENV)/.built-release$(WITHOUT)
+install: rust $(PAGE) $(VENV)/.built-release$(WITHOUT)
 
 # The module without link-time optimisation and with all checks: soon compiled anew after a change.
-develop: $(PAGE) $(VENV)/.built-dev$(WITHOUT)
+develop: rust $(PAGE) $(VENV)/.built-dev$(WITHOUT)
+
+# Rust of the version that Cargo.toml asks for, or newer; an older one would stop at a manifest that it cannot read.
+rust:
+	@wanted=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
+	found=$$(cargo --version 2>/dev/null | cut -d ' ' -f 2); \
+	remedy="anabranch is compiled by Rust $$wanted or newer: https://rustup.rs"; \
+	if [ -z "$$found" ]; then echo "cargo is not there; $$remedy" >&2; exit 1; fi; \
+	if ! printf '%s\n' "$$wanted" "$$found" | sort -V -C; then \
+	  echo "cargo $$found is too old; $$remedy (or \`rustup update\`)" >&2; exit 1; fi
+
+node:
+	@command -v npm >/dev/null || { \
+	  echo "npm is not there; Node 20.19 or newer builds the page: https://nodejs.org" >&2; exit 1; }
 
 # The page, as one HTML file that the package carries.
 $(PAGE): $(MODULES) $(UI)
 	cd ui && npm run --silent build
 	touch $@
 
-$(MODULES): ui/package.json ui/package-lock.json
+$(MODULES): ui/package.json ui/package-lock.json | node
 	cd ui && npm ci --silent
 	touch $@
 
@@ -126,7 +147,7 @@ docs: install
 # Formats, lints, types, and the stub beside the compiled module.
 lint: lint-rust lint-python lint-ui
 
-lint-rust:
+lint-rust: rust
 	cargo fmt --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
