@@ -20,7 +20,7 @@ LIVE ?= 1
 PARTS := $(if $(filter 0,$(LIVE)),--no-default-features)
 WITHOUT := $(if $(filter 0,$(LIVE)),-without-live)
 
-.PHONY: demo test check install develop rust node compiled fuzz miri audit constraints notices bench docs
+.PHONY: demo test check install develop wheel sdist rust node compiled fuzz miri audit constraints notices bench docs
 .PHONY: lint lint-rust lint-python lint-ui format clean
 
 SCENARIO_3 := experiments/upward-max-min-scenario-3/scenario.toml --set 'run.record=["connections", "subflows", "links", "fairness"]'
@@ -62,6 +62,26 @@ install: rust $(PAGE) $(VENV)/.built-release$(WITHOUT)
 
 # The module without link-time optimisation and with all checks: soon compiled anew after a change.
 develop: rust $(PAGE) $(VENV)/.built-dev$(WITHOUT)
+
+# One wheel for CPython from 3.11 on, with the page in it: to install it takes neither Rust nor Node. It runs on Linux
+# with the glibc of this machine or newer; `make wheel GLIBC=2.17` makes it run with that one, by the linker of zig.
+ZIG := $(if $(GLIBC),target/zig/bin/python-zig)
+wheel: rust $(PAGE) $(BIN)/maturin $(ZIG)
+	rm -f dist/*.whl
+	PATH="$(CURDIR)/target/zig/bin:$$PATH" $(BIN)/maturin build --release --strip --locked --quiet --out dist \
+	  --interpreter $(BIN)/python $(if $(GLIBC),--zig --compatibility manylinux_$(subst .,_,$(GLIBC))) $(PARTS)
+	@ls -l dist/*.whl
+
+target/zig/bin/python-zig: constraints-zig.txt
+	$(PYTHON) -m venv target/zig
+	target/zig/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement constraints-zig.txt
+	touch $@
+
+# The sources with the built page in them: to build a wheel of them takes Rust, but not Node.
+sdist: rust $(PAGE) $(BIN)/maturin
+	rm -f dist/*.tar.gz
+	$(BIN)/maturin sdist --out dist
+	@ls -l dist/*.tar.gz
 
 # Rust of the version that Cargo.toml asks for, or newer; an older one would stop at a manifest that it cannot read.
 rust:
@@ -117,11 +137,12 @@ notices: $(MODULES)
 	$(PYTHON) licences/notices.py
 
 # Lock what pyproject.toml asks for, for all platforms, with hashes.
+LOCK := --quiet --universal --python-version 3.11.5 --generate-hashes --no-annotate --no-header --no-emit-index-url
 constraints:
 	$(PYTHON) -m venv target/uv
 	target/uv/bin/pip install --quiet --disable-pip-version-check uv
-	target/uv/bin/uv pip compile pyproject.toml --quiet --group dev --universal --python-version 3.11.5 \
-	  --generate-hashes --no-annotate --no-header --no-emit-index-url --output-file constraints.txt
+	target/uv/bin/uv pip compile pyproject.toml --group dev $(LOCK) --output-file constraints.txt
+	target/uv/bin/uv pip compile --group zig $(LOCK) --output-file constraints-zig.txt
 
 # Time the simulator and the solvers; see benches/README.md.
 bench: install
@@ -169,4 +190,4 @@ format: develop
 	cd ui && npm run --silent format
 
 clean:
-	rm -rf target $(VENV) ui/node_modules $(PAGE) runs docs/_build docs/reference
+	rm -rf target $(VENV) ui/node_modules $(PAGE) runs dist docs/_build docs/reference
