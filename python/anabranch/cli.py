@@ -43,6 +43,7 @@ GROUPS = {
     "Files and names": {
         "topology": "Describe, convert and generate networks.",
         "trace": "Describe and convert traces of links.",
+        "examples": "Copy the example scenarios and sweeps into a folder.",
         "list": "List names: protocols, nodes, links, papers, scenarios, ...",
     },
 }
