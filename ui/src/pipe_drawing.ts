@@ -162,7 +162,7 @@ const inwards = ({ bow }: Pipe): number => (bow > 0 ? -1 : 1);
 
 /** The name of a link and its capacity, beside its middle. */
 function drawName(context: CanvasRenderingContext2D, drawing: SmallDrawing, pipe: Pipe, curve: Point[]): void {
-  const { run, sample, own, nodes } = drawing;
+  const { run, sample, own, nodes, view } = drawing;
   const { links } = run.header;
   const i = Math.floor((curve.length - 1) / 2);
   const [before, here, after] = [curve[i - 1], curve[i], curve[i + 1]] as [Point, Point, Point];
@@ -178,20 +178,24 @@ function drawName(context: CanvasRenderingContext2D, drawing: SmallDrawing, pipe
   // Text is wider than high, so that it needs more room beside a steep link.
   const far = pipe.width / 2 + 11;
   const isSteep = Math.abs(normal.x) > 0.6;
-  const x = here.x + normal.x * far;
-  const y = here.y + normal.y * far + 4;
-  context.textAlign = isSteep ? (normal.x > 0 ? "left" : "right") : "center";
   context.font = `600 12.5px ${FONT}`;
   const width = context.measureText(title).width;
   context.font = `12px ${FONT}`;
+  const all = width + context.measureText(` ${facts}`).width;
+  // Where the picture ends too soon, the text stands on the other side of the link.
+  const end = here.x + normal.x * far + Math.sign(normal.x) * all;
+  const side = isSteep && (end < 0 || end > view.width) ? -1 : 1;
+  const isRight = side * normal.x > 0;
+  const x = here.x + side * normal.x * far;
+  const y = here.y + side * normal.y * far + 4;
+  context.textAlign = isSteep ? (isRight ? "left" : "right") : "center";
   // A short level link has room for one of both.
   const isShort = !isSteep && width + context.measureText(facts).width > lengthOf(curve) + 30;
   if (!title || isShort) {
     outlined(context, title || facts, x, y, own.ink, own.paper);
     return;
   }
-  const rest = context.measureText(` ${facts}`).width;
-  const start = isSteep ? (normal.x > 0 ? x : x - width - rest) : x - (width + rest) / 2;
+  const start = isSteep ? (isRight ? x : x - all) : x - all / 2;
   context.textAlign = "left";
   outlined(context, ` ${facts}`, start + width, y, own.soft, own.paper);
   context.font = `600 12.5px ${FONT}`;

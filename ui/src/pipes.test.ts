@@ -28,6 +28,27 @@ test("links that connections use are pipes as wide as their capacity, and bow ap
   expect(Math.abs((up as number) - (down as number))).toBeGreaterThan(60);
 });
 
+test("many parallel links lie within the bow of three, and need a higher picture than two", () => {
+  const of = (count: number) => {
+    const links = Array.from({ length: count }, (_, i) => i);
+    const own = {
+      nodes: header.nodes,
+      links: {
+        name: links.map((i) => `l${i}`),
+        source: links.map(() => 0),
+        target: links.map(() => 1),
+        twin: links.map(() => null),
+        capacity_bps: links.map(() => 10e6),
+      },
+    } as unknown as Header;
+    return pipesOf({ header: own, subflowsOver: links.map(() => [0]) } as unknown as Run, [10e6, 10e6]);
+  };
+  const widest = (count: number) => Math.max(...of(count).map(({ bow }) => bow));
+  expect(widest(4)).toBeCloseTo(widest(3));
+  expect(widest(2)).toBeCloseTo(widest(3) / 2);
+  expect([1, 2, 3, 4].map((count) => isFlat(header.nodes, of(count)))).toEqual([true, true, false, false]);
+});
+
 test("both ways of a cable are drawn where both are used", () => {
   const both = { header, subflowsOver: [[0], [1], [], []] } as unknown as Run;
   expect(pipesOf(both, [6e6, 12e6]).map(({ link }) => link)).toEqual([0, 1, 2]);
@@ -50,7 +71,7 @@ test("a network that is no map fills its room, and a row stays a row", () => {
   expect(spread(square, 328, 192).x).toEqual([0, 200, 0]);
   expect(spread({ ...square, longitude: [1, 2, null] }, 328, 192).x).toEqual([0, 100, 0]);
   const row = { name: ["a", "b", "c"], x: [0, 50, 100], y: [0, 1, 0] };
-  expect([isFlat(row), isFlat(square), isFlat(header.nodes)]).toEqual([true, false, true]);
+  expect([isFlat(row, []), isFlat(square, []), isFlat(header.nodes, [])]).toEqual([true, false, true]);
   expect(spread(row, 328, 192)).toEqual(row);
 });
 

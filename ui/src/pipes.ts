@@ -19,7 +19,7 @@ const MOST_CABLES = 10;
 export const WIDEST = 30;
 const NARROWEST = 7;
 const UNUSED = 2;
-/** Parallel links bow apart by this share of their length each. */
+/** Parallel links bow apart by this share of their length each; the outermost of many bow no more. */
 const BOW = 0.34;
 
 /** Whether a network is small enough for names, capacities and queues at every link. */
@@ -44,8 +44,9 @@ export function pipesOf(run: Run, capacities: [number, number]): Pipe[] {
   });
   const pipes: Pipe[] = [];
   for (const together of cables.values()) {
+    const outermost = (together.length - 1) / 2;
     together.forEach((own, rank) => {
-      const bow = (rank - (together.length - 1) / 2) * BOW;
+      const bow = (rank - outermost) * Math.min(BOW, BOW / outermost);
       const widths = own.map((link) => (isUsed[link] ? widthOf(links.capacity_bps[link] ?? null, capacities) : UNUSED));
       own.forEach((link, i) => {
         const isForward = (links.source[link] as number) < (links.target[link] as number);
@@ -156,8 +157,10 @@ const FLAT = 5;
 
 const extent = (values: number[]): number => Math.max(...values) - Math.min(...values);
 
-/** Whether all nodes lie nearly in a row. */
-export const isFlat = (nodes: Nodes): boolean => nodes.name.length === 2 || extent(nodes.x) > FLAT * extent(nodes.y);
+/** Whether all nodes lie nearly in a row, with at most two links beside each other. */
+export const isFlat = (nodes: Nodes, pipes: Pipe[]): boolean =>
+  (nodes.name.length === 2 || extent(nodes.x) > FLAT * extent(nodes.y)) &&
+  pipes.every(({ bow }) => Math.abs(bow) <= BOW / 2);
 
 /** The view in which all nodes of a small network are seen; two nodes lie beside each other. */
 export function fittedSmall(nodes: Nodes, width: number, height: number): View {

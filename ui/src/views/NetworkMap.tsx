@@ -158,7 +158,7 @@ export function NetworkMap(props: Props) {
   };
 
   return (
-    <figure class={`map ${small ? "small" : ""} ${small && isFlat(run.header.nodes) ? "flat" : ""}`}>
+    <figure class={`map ${small ? "small" : ""} ${small && isFlat(run.header.nodes, pipes) ? "flat" : ""}`}>
       <canvas
         ref={canvas}
         tabIndex={0}
