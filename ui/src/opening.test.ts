@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Run, Table } from "./data";
-import { openingTime } from "./opening";
+import { openingRates, openingTime } from "./opening";
 
 function run(rates: number[][], present: number[] | null, finished: boolean | undefined = true): Run {
   const table = (of: string, name: string) => {
@@ -20,6 +20,12 @@ test("the page opens where most connections are there, in the middle of the long
   expect(openingTime([run(rates, [1, 1, 2, 2, 2, 2, 1, 0])])).toBe(4);
   // Without the recorded number of connections their rates tell.
   expect(openingTime([run(rates, null)])).toBe(4);
+});
+
+test("charts begin with delivered rates where windows were recorded", () => {
+  const recorded = (...variables: string[]) => ({ variables: () => variables }) as unknown as Run;
+  expect(openingRates([recorded("granted_bps")])).toBe("granted_bps");
+  expect(openingRates([recorded(), recorded("window_bytes", "rtt_s")])).toBe("delivered_bps");
 });
 
 test("connections that are there and send nothing yet do not count", () => {

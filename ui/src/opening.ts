@@ -30,6 +30,14 @@ interface Counts {
   most: number;
 }
 
+/**
+ * The rates that charts begin with: delivered ones where windows were recorded.
+ *
+ * The rate that a window grants is the window by the round trip at the instant, which jumps at each loss.
+ */
+export const openingRates = (runs: Run[]): string =>
+  runs.some((run) => run.variables("subflow").includes("window_bytes")) ? "delivered_bps" : "granted_bps";
+
 /** How many connections are there at each sample, and count: not before their rates have risen. */
 function presentOf(run: Run): Counts {
   const table = run.table("connection", "delivered_bps") ?? run.table("connection", "granted_bps");

@@ -7,7 +7,7 @@ import type { Inks } from "../colours";
 import type { Palette, Run } from "../data";
 import { factsOf } from "../facts";
 import { keptState, useKept } from "../kept";
-import { isGrowing, openingTime } from "../opening";
+import { isGrowing, openingRates, openingTime } from "../opening";
 import { scalesOf } from "../scales";
 import type { State } from "../selection";
 import { useTheme } from "../theme";
@@ -42,7 +42,10 @@ const BEGINNING: Omit<State, "time_s"> = {
 export function App({ runs, palette }: Props) {
   const times = useMemo(() => timesOf(runs), [runs]);
   const { start_s, end_s, opening_s } = times;
-  const [state, setState] = useState<State>(() => ({ ...BEGINNING, time_s: opening_s, ...keptState() }));
+  const [state, setState] = useState<State>(() => {
+    const own = { ...BEGINNING.drawn, connection: openingRates(runs) };
+    return { ...BEGINNING, drawn: own, time_s: opening_s, ...keptState() };
+  });
   const { theme, own, next } = useTheme();
   const [help, setHelp] = useState(false);
   const update = useCallback((change: Partial<State>) => setState((old) => ({ ...old, ...change })), []);
