@@ -122,7 +122,7 @@ def test_names_with_the_sign_between_names_are_found_in_paths(tmp_path):
       { name = "a > b", source = "a", target = "b", capacity = "1 Mbit/s", delay = "1 ms" },
       { name = "b", source = "b", target = "c", capacity = "1 Mbit/s", delay = "1 ms" },
     ]
-    connection = [{ name = "x", source = "a", target = "c" }]
+    connection = [{ name = "x", source = "a", target = "c", protocol = "d-slen" }]
     run = { duration = "1 s" }
     """
     file = tmp_path / "signs.toml"
