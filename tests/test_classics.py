@@ -15,7 +15,8 @@ import pytest
 import anabranch as ab
 from anabranch.runs.result import Result
 
-FOLDER = Path(__file__).parents[1] / "scenarios/classics"
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "scenarios/classics"
 MBIT = 1e6
 PACKET_BITS = 8000
 SEEDS = [1, 2, 3]
@@ -357,6 +358,14 @@ def test_every_classic_has_a_test():
     source = Path(__file__).read_text(encoding="utf-8")
     assert not [name for name in names() if f'run("{name}"' not in source]
     assert len(names()) == 13
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_page_of_classics_runs_and_draws_each(name):
+    page = (ROOT / "docs/classics.md").read_text(encoding="utf-8")
+    assert f"scenarios/classics/{name}.toml" in page
+    assert f"(images/classics/{name}.svg)" in page
+    assert ab.read_scenario(FOLDER / f"{name}.toml").title in page
 
 
 @pytest.mark.parametrize("name", names())
