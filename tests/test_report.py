@@ -90,7 +90,7 @@ def test_names_cannot_leave_their_script(tmp_path):
     text = """
     title = "</script><script>alert(1)</script>"
     link = [{ name = "<!--", source = "a", target = "b", capacity = "1 Mbit/s", delay = "1 ms" }]
-    connection = [{ name = "</SCRIPT>", source = "a", target = "b" }]
+    connection = [{ name = "</SCRIPT>", source = "a", target = "b", protocol = "lia" }]
     run = { duration = "100 ms" }
     """
     file = tmp_path / "signs.toml"
