@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import sys
 import zlib
 from pathlib import Path
 
@@ -108,6 +109,12 @@ def solved(tmp_path_factory):
     scenario = ab.read_scenario(JOIN.with_name("two-paths.toml"))
     ab.solve(scenario.network, scenario.demands, fairness="proportional").write(place)
     return place
+
+
+def test_where_the_page_was_not_built_an_error_says_what_has_it(monkeypatch):
+    monkeypatch.setattr(sys.modules["anabranch.page.report"], "TEMPLATE", "absent.html")
+    with pytest.raises(ScenarioError, match=r"absent\.html: the page is not there; .*`make wheel`"):
+        report_html([])
 
 
 def test_folders_without_a_run_are_told_apart_and_leave_nothing(folder, solved, tmp_path):

@@ -36,7 +36,10 @@ def page_template() -> str:
     """
     template = files("anabranch.page") / TEMPLATE
     if not template.is_file():
-        raise ScenarioError(f"{template}: the page is not there; build it by `make install`, which needs Node.js")
+        raise ScenarioError(
+            f"{template}: the page is not there; in a checkout `make install` builds it, with Node; "
+            "elsewhere install a wheel made by `make wheel`, which has it"
+        )
     return template.read_text(encoding="utf-8")
 
 
