@@ -32,15 +32,15 @@ def test_an_edit_keeps_comments_blank_lines_and_order(client):
 def test_tables_are_added_and_removed(client):
     answer = checked(
         client,
-        JOIN,
+        f"# A lesson.\n{JOIN}",
         ("connection.3", {"source": "west", "target": "east", "protocol": {"d-slen": {"variant": "paper"}}}),
         ("connection.0", None),
         ("title", None),
         ("defaults.connection.packet", "500 B"),
     )
     assert answer["facts"]["connections"] == 3
-    # The drawing above the title stays, though the title is gone.
-    assert answer["text"].startswith("# Three connections with different times of start and end.\n#\n#   west ----")
+    # The comment above the title stays, though the title is gone.
+    assert answer["text"].startswith('# A lesson.\ndescription = """\n')
     assert "title" not in answer["text"]
     assert '[defaults.connection]\nprotocol = "d-slen"\npacket = "500 B"\n' in answer["text"]
 
