@@ -111,7 +111,7 @@ struct Work {
 /// fails.
 pub async fn fetch(request: FetchRequest, progress: Arc<Progress>) -> Result<Fetched, FetchError> {
     request.check()?;
-    let is_coupled = request.protocol.capabilities().many_paths && request.sources.len() > 1;
+    let is_coupled = request.protocol.capabilities().is_joint() && request.sources.len() > 1;
     let (events, mut news) = mpsc::channel(MOST_EVENTS);
     let mut sources = JoinSet::new();
     let mut fetch = Fetch::start(request, progress, events, &mut sources)?;
@@ -122,7 +122,8 @@ pub async fn fetch(request: FetchRequest, progress: Arc<Progress>) -> Result<Fet
         let step = tokio::select! {
             event = news.recv() => fetch.on_event(event.expect("the fetch itself holds a sender")).await,
             // A source that is trusted by now may still send.
-            _ = turn.tick() => fetch.check(),
+            // A decision that was only waiting for the patience to end comes first: the check would give up at that time.
+            _ = turn.tick() => fetch.decide().await.and_then(|()| fetch.check()),
             _ = exchange.tick(), if is_coupled => {
                 fetch.tell_each();
                 continue;
