@@ -50,6 +50,8 @@ def map_drawn(page, other_than=None):
 def on_link(page, header, name, share=0.5):
     """Where a link of a small network is on the map: at a share of the way between its nodes."""
     map_drawn(page)
+    # A description may push the map below the window.
+    page.locator("canvas").first.scroll_into_view_if_needed()
     box = page.locator("canvas").first.bounding_box()
     xs, ys = np.array(header["nodes"]["x"]), np.array(header["nodes"]["y"])
     # All nodes are seen, with room of 64 and 46 pixels for their names, and a frame of one.
@@ -218,6 +220,7 @@ def test_light_and_dark_follow_the_system_until_one_is_chosen(open_file, report,
 
 def test_fingers_move_and_zoom_the_map(open_file, report):
     page = open_file(report, width=390, touch=True)
+    page.locator("canvas").first.scroll_into_view_if_needed()
     box = page.locator("canvas").first.bounding_box()
     x, y = box["x"] + 150, box["y"] + 150
     session = page.context.new_cdp_session(page)
