@@ -19,6 +19,9 @@ title = "Large"
 [network]
 generate.random-regular = { nodes = 500, degree = 4, capacity = "20 Mbit/s", delay = "2 ms" }
 
+[defaults.link]
+queue = "unlimited"
+
 [defaults.connection]
 protocol = "lia"
 paths = 3
