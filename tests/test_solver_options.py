@@ -50,17 +50,17 @@ def test_each_kind_of_fairness_has_one_usual_method_for_a_problem(fairness):
 
 @pytest.mark.parametrize("function", [ab.solve, ab.solve_many])
 def test_every_option_is_in_signature_and_docstring_with_its_default(function):
-    parameters = inspect.signature(function).parameters
+    parameters, words = inspect.signature(function).parameters, inspect.getdoc(function)
     assert "options" not in parameters
-    assert "**options" not in function.__doc__
+    assert "**options" not in words
     for name, option in OPTIONS.items():
         assert parameters[name].default == option.default
-        assert f"    {name} : {option.values.type_words}" in function.__doc__
+        assert f"\n{name} : {option.values.type_words}" in words
         for taker in takers_of(name):
-            assert taker in function.__doc__
+            assert taker in words
     # What stands behind the options is still there.
-    assert "\n    Raises\n    ------\n" in function.__doc__
-    assert all(len(line) <= 120 for line in function.__doc__.splitlines())
+    assert "\nRaises\n------\n" in words
+    assert all(len(line) <= 120 for line in words.splitlines())
 
 
 def test_every_option_is_on_the_command_line_and_in_one_group_of_the_help():

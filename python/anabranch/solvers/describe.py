@@ -72,11 +72,12 @@ def documented(function: Function) -> Function:
 
     In the docstring they take the place of the parameter ``**options``.
     """
-    before, found, after = (function.__doc__ or "").partition(f"{INDENT}**options")
+    # Before Python 3.13 a docstring has the indentation of its function.
+    before, found, after = inspect.cleandoc(function.__doc__ or "").partition("**options")
     assert found, "the docstring has a parameter **options"
     # The parameter's own description ends where a line is indented less.
     lines = after.splitlines(keepends=True)[1:]
-    end = next((i for i, line in enumerate(lines) if not line.startswith(2 * INDENT)), len(lines))
+    end = next((i for i, line in enumerate(lines) if not line.startswith(INDENT)), len(lines))
     function.__doc__ = before + "".join(map(entry_of, OPTIONS)) + "".join(lines[end:])
     function.__signature__ = _signature(function)  # type: ignore[attr-defined]
     return function
@@ -93,7 +94,7 @@ def entry_of(name: str) -> str:
     sentences.append(_prefixed("For ", purpose_of(name), "."))
     text = " ".join(sentence for sentence in sentences if sentence)
     body = textwrap.wrap(text, WIDTH - len(2 * INDENT), break_long_words=False, break_on_hyphens=False)
-    lines = [f"{INDENT}{name} : {option.values.type_words}{optional}", *(2 * INDENT + line for line in body)]
+    lines = [f"{name} : {option.values.type_words}{optional}", *(INDENT + line for line in body)]
     return "".join(f"{line}\n" for line in lines)
 
 
