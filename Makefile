@@ -83,6 +83,9 @@ sdist: rust $(PAGE) $(BIN)/maturin
 	$(BIN)/maturin sdist --out dist
 	@ls -l dist/*.tar.gz
 
+# The oldest Node that the tools of ui/package.json take.
+NODE := 20.19
+
 # Rust of the version that Cargo.toml asks for, or newer; an older one would stop at a manifest that it cannot read.
 rust:
 	@wanted=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
@@ -93,8 +96,9 @@ rust:
 	  echo "cargo $$found is too old; $$remedy (or \`rustup update\`)" >&2; exit 1; fi
 
 node:
-	@command -v npm >/dev/null || { \
-	  echo "npm is not there; Node 20.19 or newer builds the page: https://nodejs.org" >&2; exit 1; }
+	@found=$$(node --version 2>/dev/null); remedy="Node $(NODE) or newer with npm builds the page: https://nodejs.org"; \
+	if ! command -v npm >/dev/null; then echo "npm is not there; $$remedy" >&2; exit 1; fi; \
+	if ! printf '%s\n' v$(NODE) "$$found" | sort -V -C; then echo "Node $$found is too old; $$remedy" >&2; exit 1; fi
 
 # The page, as one HTML file that the package carries.
 $(PAGE): $(MODULES) $(UI)
