@@ -50,6 +50,14 @@ def test_all_that_the_project_asks_for_is_locked():
     assert names <= {normal(name) for name, _ in PIN.findall(locked)}
 
 
+def test_documents_name_the_oldest_rust_that_compiles():
+    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]
+    wanted = workspace["package"]["rust-version"]
+    assert tomllib.loads((ROOT / "fuzz/Cargo.toml").read_text())["package"]["rust-version"] == wanted
+    for page in ("README.md", "docs/install.md"):
+        assert re.findall(r"Rust \|? ?(\d\.\d+)", (ROOT / page).read_text())[0] == wanted, page
+
+
 def test_the_notices_name_every_package_that_a_wheel_carries():
     written = notices.TARGET.read_text()
     assert notices.table(notices.crates()) in written, "crates have changed: `make notices` writes the file anew"
