@@ -107,7 +107,7 @@ def _serves(name: str) -> str:
     capabilities = _core.protocol_capabilities(name)
     assert capabilities is not None
     rows = {
-        "paths": "one or several for each connection" if capabilities["many_paths"] else "one for each connection",
+        "paths": _paths(capabilities),
         "claims": "rates are proportional to weight times qos, which must be 0.001 to 1000"
         if capabilities["weighted"]
         else "all connections are equal: weight times qos must be 1",
@@ -118,6 +118,14 @@ def _serves(name: str) -> str:
         "changed capacity": "reported at once" if capabilities["hears_capacities"] else "noticed with the next packet",
     }
     return "\n".join(["| | |", "|---|---|", *(f"| {what} | {how} |" for what, how in rows.items())])
+
+
+def _paths(capabilities: dict[str, bool]) -> str:
+    if not capabilities["many_paths"]:
+        return "one for each connection"
+    if capabilities["is_joint"]:
+        return "one or several for each connection; 4 if `paths` is not written"
+    return "one or several for each connection, each controlled by itself; 1 if `paths` is not written"
 
 
 def _sources(capabilities: dict[str, bool]) -> str:

@@ -111,7 +111,7 @@ proptest! {
     #[test]
     fn windows_and_paces_stay_within_bounds(events in prop::collection::vec(event(), 1..60), first in 1.0..1000.0) {
         for protocol in all() {
-            let count = if protocol.capabilities().many_paths { 3 } else { 1 };
+            let count = if protocol.capabilities().serves_many_paths() { 3 } else { 1 };
             let mut control = control(&protocol, count, first);
             let mut now = 0u64;
             for event in &events {

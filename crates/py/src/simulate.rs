@@ -262,7 +262,8 @@ fn protocol_capabilities(name: &str) -> Option<BTreeMap<&'static str, bool>> {
     let protocol = Protocol::named(name)?;
     let capabilities = protocol.capabilities();
     Some(BTreeMap::from([
-        ("many_paths", capabilities.many_paths),
+        ("many_paths", capabilities.serves_many_paths()),
+        ("is_joint", capabilities.is_joint()),
         ("weighted", matches!(capabilities.claims, Claims::Weighted { .. })),
         ("demands_as_links", capabilities.demands == Demands::AsLinks),
         ("hears_capacities", capabilities.hears_capacities),

@@ -343,7 +343,7 @@ impl Controls {
                 Control::Rates(_) => Err(Unsuited::NeedsLinks { title: protocol.title() }),
             }
         };
-        if protocol.capabilities().many_paths {
+        if protocol.capabilities().is_joint() {
             control(SLOTS + MOST_REMOTE).map(Self::Joint)
         } else {
             (0..SLOTS).map(|_| control(1)).collect::<Result<_, _>>().map(Self::Each)

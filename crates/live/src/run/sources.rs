@@ -78,7 +78,7 @@ struct Reception {
 impl Reception {
     fn new(course: &Arc<Course>, fetch: &Fetch) -> Self {
         let supply = Supply::new(course.tokens(course.packet_data()), course.amount(), course.senders.len());
-        let is_coupled = course.capabilities().many_paths && course.senders.len() > 1;
+        let is_coupled = course.capabilities().is_joint() && course.senders.len() > 1;
         let presence = (0..course.senders.len()).map(|source| presence(course, fetch, source)).collect();
         let paths = course.plan.paths.of(course.id).count();
         let reception = Self {

@@ -41,7 +41,7 @@ fn unsupported_paths(plan: &Plan, id: ConnectionId) -> Vec<String> {
             "connection `{name}` has {most} paths{each}; a live one may have {MOST_PATHS}: set `paths` to less"
         ));
     }
-    let is_coupled = plan.protocols[plan.transfers[id.index()].protocol].capabilities().many_paths;
+    let is_coupled = plan.protocols[plan.transfers[id.index()].protocol].capabilities().is_joint();
     let others = counts.iter().sum::<usize>() - counts.iter().min().unwrap_or(&0);
     if is_fetch && is_coupled && others > MOST_REMOTE {
         reasons.push(format!(

@@ -18,14 +18,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::capabilities::{Capabilities, Sources};
+use crate::protocols::capabilities::{Capabilities, Paths, Sources};
 use crate::protocols::{cubic, range};
 pub use crate::window::links;
 use crate::window::{Acked, MOST_WINDOW, Signal, WindowControl};
 
 /// What the protocol can serve.
 pub const CAPABILITIES: Capabilities =
-    Capabilities { many_paths: false, sources: Sources::ScalableWindows, ..Capabilities::WINDOWS };
+    Capabilities { paths: Paths::One, sources: Sources::ScalableWindows, ..Capabilities::WINDOWS };
 
 /// Packets by which a window may exceed twice the packets in flight.
 const HEADROOM: f64 = 5.0;

@@ -25,13 +25,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
 use crate::protocols::bbr_model::Model;
-use crate::protocols::capabilities::Capabilities;
+use crate::protocols::capabilities::{Capabilities, Paths};
 use crate::protocols::range;
 pub use crate::window::links;
 use crate::window::{Acked, MOST_WINDOW, PACES, Signal, WindowControl};
 
 /// What the protocol can serve.
-pub const CAPABILITIES: Capabilities = Capabilities { many_paths: false, ..Capabilities::WINDOWS };
+pub const CAPABILITIES: Capabilities = Capabilities { paths: Paths::Each, ..Capabilities::WINDOWS };
 
 /// The gain that doubles the rate in a round trip: 2 / ln 2.
 const HIGH: f64 = 2.0 * std::f64::consts::LOG2_E;

@@ -15,8 +15,8 @@ const ROUNDING: f64 = 1e-9;
 pub struct Capabilities {
     /// How the protocol treats claims.
     pub claims: Claims,
-    /// Whether a connection may have several paths.
-    pub many_paths: bool,
+    /// How the protocol uses several paths of a connection.
+    pub paths: Paths,
     /// How the links of the protocol learn demands.
     pub demands: Demands,
     /// Whether links receive a call when their capacity changes; other links see the change with the next packet, or
@@ -43,7 +43,7 @@ impl Capabilities {
     /// Connections of one path each, which share equally.
     pub const SINGLE_PATH: Self = Self {
         claims: Claims::Equal,
-        many_paths: false,
+        paths: Paths::One,
         demands: Demands::AsLinks,
         hears_capacities: false,
         stamps_departures: false,
@@ -57,7 +57,17 @@ impl Capabilities {
 
     /// Connections over the transport, whose sources keep windows and share equally.
     pub const WINDOWS: Self =
-        Self { many_paths: true, demands: Demands::AtSource, sources: Sources::Windows, ..Self::SINGLE_PATH };
+        Self { paths: Paths::Together, demands: Demands::AtSource, sources: Sources::Windows, ..Self::SINGLE_PATH };
+
+    /// Whether a connection may have several paths.
+    pub fn serves_many_paths(&self) -> bool {
+        self.paths != Paths::One
+    }
+
+    /// Whether one control decides on all paths of a connection, so that it must know the state of all.
+    pub fn is_joint(&self) -> bool {
+        self.paths == Paths::Together
+    }
 
     /// Whether sources keep windows and use the transport.
     pub fn keeps_windows(&self) -> bool {
@@ -82,7 +92,7 @@ impl Capabilities {
     /// Checks whether a connection with this claim and number of paths can be served; the error says why not. `title`
     /// is the protocol's.
     pub(super) fn check(&self, title: &str, claim: f64, paths: usize) -> Result<(), String> {
-        if paths > 1 && !self.many_paths {
+        if paths > 1 && !self.serves_many_paths() {
             return Err(format!("it has {paths} paths; {title} serves one path, so it must have one (paths = 1)"));
         }
         self.claims.check(title, claim)
@@ -92,6 +102,18 @@ impl Capabilities {
 /// Replies with the same packet.
 fn send_back(_: &mut Header) -> bool {
     true
+}
+
+/// How a protocol uses several paths of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Paths {
+    /// A connection has one path.
+    One,
+    /// Each path has a control of its own, which knows nothing of the others; Linux MPTCP does this with any control
+    /// of one path. A connection has one path unless more are asked for.
+    Each,
+    /// One control decides on all paths.
+    Together,
 }
 
 /// What determines how much sources send.
@@ -151,7 +173,7 @@ mod tests {
     fn who_serves_one_path_refuses_two() {
         let said = "it has 2 paths; P serves one path, so it must have one (paths = 1)";
         assert_eq!(Capabilities::SINGLE_PATH.check("P", 1.0, 2), Err(said.to_owned()));
-        assert_eq!(Capabilities { many_paths: true, ..Capabilities::SINGLE_PATH }.check("P", 1.0, 2), Ok(()));
+        assert_eq!(Capabilities { paths: Paths::Together, ..Capabilities::SINGLE_PATH }.check("P", 1.0, 2), Ok(()));
     }
 
     #[test]

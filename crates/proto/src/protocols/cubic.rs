@@ -23,13 +23,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::capabilities::Capabilities;
+use crate::protocols::capabilities::{Capabilities, Paths};
 use crate::protocols::range;
 pub use crate::window::links;
 use crate::window::{Acked, HyStart, MOST_WINDOW, Signal, WindowControl};
 
 /// What the protocol can serve.
-pub const CAPABILITIES: Capabilities = Capabilities { many_paths: false, ..Capabilities::WINDOWS };
+pub const CAPABILITIES: Capabilities = Capabilities { paths: Paths::Each, ..Capabilities::WINDOWS };
 
 /// The least window after a loss, in packets.
 const LEAST_AFTER_LOSS: f64 = 2.0;

@@ -44,7 +44,7 @@ use crate::control::{
     ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, Position, SourceControl, Visitor,
 };
 use crate::packet::{Header, Positions};
-use crate::protocols::capabilities::{Capabilities, Claims};
+use crate::protocols::capabilities::{Capabilities, Claims, Paths};
 use crate::protocols::d_slen_as_printed::PrintedLink;
 use crate::protocols::headroom::Headroom;
 use crate::protocols::steps::{LEAST, MOST_RATE, Sum, in_steps, is_in_steps, rate_in_steps};
@@ -52,7 +52,7 @@ use crate::protocols::steps::{LEAST, MOST_RATE, Sum, in_steps, is_in_steps, rate
 /// What the protocol can serve.
 pub const CAPABILITIES: Capabilities = Capabilities {
     claims: Claims::Weighted { reason: "carries portions in steps of 2^-60" },
-    many_paths: true,
+    paths: Paths::Together,
     ..Capabilities::SINGLE_PATH
 };
 

@@ -19,14 +19,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::capabilities::{Capabilities, Sources};
+use crate::protocols::capabilities::{Capabilities, Paths, Sources};
 use crate::protocols::range;
 pub use crate::window::links;
 use crate::window::{Acked, MOST_WINDOW, Signal, WindowControl};
 
 /// What the protocol can serve.
 pub const CAPABILITIES: Capabilities =
-    Capabilities { many_paths: false, sources: Sources::ScalableWindows, ..Capabilities::WINDOWS };
+    Capabilities { paths: Paths::Each, sources: Sources::ScalableWindows, ..Capabilities::WINDOWS };
 
 /// The least window in packets, except right after a timeout.
 const LEAST: f64 = 2.0;

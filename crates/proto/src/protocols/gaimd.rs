@@ -18,13 +18,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::capabilities::Capabilities;
+use crate::protocols::capabilities::{Capabilities, Paths};
 use crate::protocols::range;
 pub use crate::window::links;
 use crate::window::{Aimd, Coupling, Flow, WindowControl};
 
 /// What the protocol can serve.
-pub const CAPABILITIES: Capabilities = Capabilities { many_paths: false, ..Capabilities::WINDOWS };
+pub const CAPABILITIES: Capabilities = Capabilities { paths: Paths::Each, ..Capabilities::WINDOWS };
 
 /// Parameters of GAIMD.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -20,14 +20,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::capabilities::{Capabilities, Sources};
+use crate::protocols::capabilities::{Capabilities, Paths, Sources};
 use crate::protocols::range;
 pub use crate::window::links;
 use crate::window::{MarkedRate, MarkedRateSettings, NextRate, WindowControl};
 
 /// What the protocol can serve.
 pub const CAPABILITIES: Capabilities = Capabilities {
-    many_paths: false,
+    paths: Paths::One,
     sources: Sources::ScalableWindows,
     hears_capacities: true,
     ..Capabilities::WINDOWS

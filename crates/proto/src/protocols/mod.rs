@@ -53,13 +53,13 @@ use anabranch_core::quantity::SpanText;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use capabilities::{Capabilities, Claims, Demands, Sources};
+pub use capabilities::{Capabilities, Claims, Demands, Paths, Sources};
 pub use expect::Expect;
 pub use family::Family;
 pub use headroom::Headroom;
 
 use crate::control::{ConnectionView, LinkControls, SourceControl};
-use crate::window::WindowControl;
+use crate::window::{EachPath, WindowControl};
 
 /// The control of a source, by the kind of its protocol.
 pub enum Control {
@@ -121,7 +121,14 @@ macro_rules! protocols {
 
             /// Creates the control of a connection's source.
             pub fn source(&self, connection: &ConnectionView) -> Control {
-                match self { $(Self::$variant(parameters) => $module::source(parameters, connection).into(),)* }
+                let control = |view: &ConnectionView| match self {
+                    $(Self::$variant(parameters) => $module::source(parameters, view).into(),)*
+                };
+                if self.capabilities().paths == Paths::Each && connection.subflows > 1 {
+                    EachPath::boxed(connection, control).into()
+                } else {
+                    control(connection)
+                }
             }
 
             /// Creates the controls of `count` links.

@@ -12,12 +12,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::capabilities::Capabilities;
+use crate::protocols::capabilities::{Capabilities, Paths};
 pub use crate::window::links;
 use crate::window::{Aimd, Coupling, Flow, WindowControl};
 
 /// What the protocol can serve.
-pub const CAPABILITIES: Capabilities = Capabilities { many_paths: false, ..Capabilities::WINDOWS };
+pub const CAPABILITIES: Capabilities = Capabilities { paths: Paths::Each, ..Capabilities::WINDOWS };
 
 /// Parameters of Reno: there are none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

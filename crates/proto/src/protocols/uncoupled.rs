@@ -5,7 +5,8 @@
 //! decreased = window / 2
 //! ```
 //!
-//! Where several subflows cross one link, a connection gets as much of it as that number of connections.
+//! Reno on several paths is the same; under this name a connection has 4 paths unless `paths` says otherwise. Where
+//! several subflows cross one link, a connection gets as much of it as that number of connections.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -25,13 +25,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::control::ConnectionView;
-use crate::protocols::capabilities::Capabilities;
+use crate::protocols::capabilities::{Capabilities, Paths};
 use crate::protocols::range;
 pub use crate::window::links;
 use crate::window::{Acked, MOST_WINDOW, RoundTrips, Signal, WindowControl, backlog};
 
 /// What the protocol can serve.
-pub const CAPABILITIES: Capabilities = Capabilities { many_paths: false, ..Capabilities::WINDOWS };
+pub const CAPABILITIES: Capabilities = Capabilities { paths: Paths::Each, ..Capabilities::WINDOWS };
 
 /// The least window in packets, except right after a timeout.
 const LEAST: f64 = 2.0;

@@ -33,7 +33,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::control::{ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, SourceControl, Visitor};
 use crate::packet::Header;
-use crate::protocols::capabilities::{Capabilities, Claims};
+use crate::protocols::capabilities::{Capabilities, Claims, Paths};
 use crate::protocols::expect::Expect;
 use crate::protocols::headroom::Headroom;
 use crate::protocols::steps::{MOST_RATE, Sum, rate_in_steps};
@@ -41,7 +41,7 @@ use crate::protocols::steps::{MOST_RATE, Sum, rate_in_steps};
 /// What the protocol can serve.
 pub const CAPABILITIES: Capabilities = Capabilities {
     claims: Claims::Weighted { reason: "divides a price by it" },
-    many_paths: true,
+    paths: Paths::Together,
     expect: Expect { settles_s: 60.0, settles_held_back: false, ..Expect::USUAL },
     ..Capabilities::SINGLE_PATH
 };

@@ -4,6 +4,7 @@
 //! made for a connection and sees all of its subflows: coupled multipath control needs no other interface.
 
 mod aimd;
+mod each_path;
 mod hystart;
 mod marked_rate;
 #[cfg(test)]
@@ -18,6 +19,7 @@ pub(crate) mod testing;
 use anabranch_core::{Rate, Time};
 
 pub use aimd::{Aimd, Coupling, Flow, known};
+pub use each_path::EachPath;
 pub use hystart::HyStart;
 pub use marked_rate::{MarkedRate, MarkedRateSettings, NextRate};
 pub use no_links::links;

@@ -75,7 +75,7 @@ pub(super) fn check_protocol(protocol: &Protocol) -> Result<(), String> {
 /// # Errors
 /// If a protocol does not support this number of sources over this number of paths: why, and what it supports.
 pub(super) fn check_sources(protocol: &Protocol, sources: usize, paths: usize) -> Result<(), String> {
-    if sources < 2 || paths < 2 || protocol.capabilities().many_paths {
+    if sources < 2 || paths < 2 || protocol.capabilities().serves_many_paths() {
         return Ok(());
     }
     Err(format!(

@@ -122,7 +122,7 @@ pub struct ConnectionDefaults {
     /// Size of data packets; 1000 B if left out.
     #[serde(default, deserialize_with = "packet")]
     pub packet: Option<BytesText>,
-    /// Number of shortest paths of each connection; if left out, 4, or 1 under a protocol that serves one path.
+    /// Number of shortest paths of each connection; if left out, 4, or 1 under a protocol that does not couple paths.
     pub paths: Option<PathCount>,
 }
 
@@ -152,10 +152,10 @@ impl ConnectionDefaults {
 }
 
 impl ConnectionValues {
-    /// Number of shortest paths of a connection under `protocol`: the written number, or else as many as the protocol
-    /// serves, up to 4; 4 without a protocol.
+    /// Number of shortest paths of a connection under `protocol`: the written number, or else 4, or 1 if the
+    /// protocol does not couple paths; 4 without a protocol.
     pub fn paths_under(&self, protocol: Option<&Protocol>) -> PathCount {
-        let unwritten = if protocol.is_none_or(|protocol| protocol.capabilities().many_paths) { 4 } else { 1 };
+        let unwritten = if protocol.is_none_or(|protocol| protocol.capabilities().is_joint()) { 4 } else { 1 };
         self.paths.unwrap_or(PathCount::Exactly(unwritten))
     }
 }

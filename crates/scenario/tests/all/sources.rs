@@ -108,12 +108,12 @@ fn sources_that_cannot_be_are_refused_where_they_stand() {
     let rates = refused(&format!("{STAR}[[connection]]\ntarget = \"x\"\nsources = [\"a\"]\n"));
     assert!(rates.contains("d-SLEN sets rates, and a target asks `sources` for data only under"), "{rates}");
     let one_path =
-        "sources, and Reno serves one path, which leads from one; name one source, or a protocol of several paths";
+        "sources, and ABC serves one path, which leads from one; name one source, or a protocol of several paths";
     let two =
-        refused(&format!("{STAR}[[connection]]\ntarget = \"x\"\nprotocol = \"reno\"\nsources = [\"a\", \"b\"]\n"));
+        refused(&format!("{STAR}[[connection]]\ntarget = \"x\"\nprotocol = \"abc\"\nsources = [\"a\", \"b\"]\n"));
     assert!(two.contains(&format!("connection `a+b>x`: it has 2 {one_path}")), "{two}");
     let drawn =
-        refused("[network]\ngenerate.ring.nodes = 20\n[[traffic]]\ncount = 5\nprotocol = \"reno\"\nsources = 3\n");
+        refused("[network]\ngenerate.ring.nodes = 20\n[[traffic]]\ncount = 5\nprotocol = \"abc\"\nsources = 3\n");
     assert!(drawn.contains(&format!("it has 3 {one_path}")), "{drawn}");
     let ring = "[network]\ngenerate.ring.nodes = 20\n[[traffic]]\ncount = 5\nprotocol = \"nmcc\"\n";
     let few = refused(&format!("{ring}from = [\"n0\", \"n1\"]\nsources = 3\n"));

@@ -125,7 +125,7 @@ fn served() -> impl Strategy<Value = String> {
     ];
     (protocol(), 1..4u32, weight, extra, 0..60u32).prop_map(|(protocol, paths, weight, extra, start)| {
         let capabilities = capabilities(&protocol);
-        let paths = if capabilities.many_paths { paths } else { 1 };
+        let paths = if capabilities.serves_many_paths() { paths } else { 1 };
         let weight = if capabilities.claims == Claims::Equal { 1.0 } else { weight };
         format!("protocol = {protocol}\npaths = {paths}\nweight = {weight:?}\nstart = \"{start} ms\"\n{extra}")
     })

@@ -117,7 +117,7 @@ fn connection() -> impl Strategy<Value = String> {
                  paths = [[\"a\", \"x\", \"b\"]]\npacket = \"{packet}\"\n{extra}"
             );
         }
-        let many = Protocol::named(protocol).unwrap().capabilities().many_paths;
+        let many = Protocol::named(protocol).unwrap().capabilities().serves_many_paths();
         let second = if many { format!(", [{before}\"y\", \"b\"]") } else { String::new() };
         let times = if many { times } else { "" };
         format!(
@@ -235,7 +235,7 @@ fn absurd_runs_come_to_their_end() {
         ("1 s", "capacity = \"1 Mbit/s\"\ndelay = \"1 h\"", "1 ms", "amount = \"1 MB\"", "first_wait = \"1 us\""),
     ];
     for protocol in protocols() {
-        let many = Protocol::named(protocol).unwrap().capabilities().many_paths;
+        let many = Protocol::named(protocol).unwrap().capabilities().serves_many_paths();
         let ways = if many { "[[\"a\", \"x\", \"b\"], [\"a\", \"y\", \"b\"]]" } else { "[[\"a\", \"x\", \"b\"]]" };
         for (duration, link, delay, connection, transport) in cases {
             let text = format!(

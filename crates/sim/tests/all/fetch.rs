@@ -31,7 +31,7 @@ fn delivered(outcome: &Outcome) -> u64 {
 fn fetching() -> impl Iterator<Item = (&'static str, &'static str)> {
     PROTOCOLS.iter().filter_map(|(name, ..)| {
         let capabilities = Protocol::named(name).unwrap().capabilities();
-        let sources = if capabilities.many_paths { "[\"p1\", \"p2\"]" } else { "[\"p1\"]" };
+        let sources = if capabilities.serves_many_paths() { "[\"p1\", \"p2\"]" } else { "[\"p1\"]" };
         capabilities.keeps_windows().then_some((*name, sources))
     })
 }

@@ -9,7 +9,7 @@ use anabranch_sim::{Outcome, simulate_on};
 
 fn all() -> impl Iterator<Item = Protocol> {
     let named = PROTOCOLS.iter().map(|(name, ..)| Protocol::named(name).unwrap());
-    named.filter(|protocol| protocol.capabilities().keeps_windows() && protocol.capabilities().many_paths)
+    named.filter(|protocol| protocol.capabilities().keeps_windows() && protocol.capabilities().serves_many_paths())
 }
 
 /// A connection over two paths of 10 Mbit/s that have no link in common; sampled every 100 ms.

@@ -139,7 +139,7 @@ fn it_repeats_itself_to_the_last_bit_on_any_number_of_threads() {
 
 #[test]
 fn several_paths_are_all_used() {
-    for protocol in all().filter(|protocol| protocol.capabilities().many_paths) {
+    for protocol in all().filter(|protocol| protocol.capabilities().serves_many_paths()) {
         for scheduler in [Scheduler::LowestRtt, Scheduler::RoundRobin] {
             let links =
                 [("a", "x", 10.0, 10.0), ("x", "b", 100.0, 1.0), ("a", "y", 10.0, 30.0), ("y", "b", 100.0, 1.0)];
@@ -156,7 +156,7 @@ fn several_paths_are_all_used() {
 
 #[test]
 fn a_connection_outlives_one_of_its_paths() {
-    for protocol in all().filter(|protocol| protocol.capabilities().many_paths) {
+    for protocol in all().filter(|protocol| protocol.capabilities().serves_many_paths()) {
         let links = [("a", "x", 10.0, 10.0), ("x", "b", 100.0, 1.0), ("a", "y", 10.0, 10.0), ("y", "b", 100.0, 1.0)];
         let paths: &[&[&str]] = &[&["a", "x", "b"], &["a", "y", "b"]];
         let mut plan = plan(network(&links), &[paths], protocol, 60.0);
