@@ -109,8 +109,7 @@ fn sources_that_cannot_be_are_refused_where_they_stand() {
     assert!(rates.contains("d-SLEN sets rates, and a target asks `sources` for data only under"), "{rates}");
     let one_path =
         "sources, and ABC serves one path, which leads from one; name one source, or a protocol of several paths";
-    let two =
-        refused(&format!("{STAR}[[connection]]\ntarget = \"x\"\nprotocol = \"abc\"\nsources = [\"a\", \"b\"]\n"));
+    let two = refused(&format!("{STAR}[[connection]]\ntarget = \"x\"\nprotocol = \"abc\"\nsources = [\"a\", \"b\"]\n"));
     assert!(two.contains(&format!("connection `a+b>x`: it has 2 {one_path}")), "{two}");
     let drawn =
         refused("[network]\ngenerate.ring.nodes = 20\n[[traffic]]\ncount = 5\nprotocol = \"abc\"\nsources = 3\n");
