@@ -51,9 +51,7 @@ impl Own {
         if local.address.is_ipv6() {
             socket.set_only_v6(true)?;
         }
-        if let Some(device) = &local.device {
-            socket.bind_device(Some(device.as_bytes()))?;
-        }
+        local.bind_device(&socket)?;
         // Packets that do not fit are lost; the kernel decides how many fit.
         let _ = socket.set_recv_buffer_size(RECEIVE_BUFFER);
         socket.set_nonblocking(true)?;

@@ -13,6 +13,7 @@ mod server;
 use std::time::Duration;
 
 pub use self::application::{Application, Request};
+#[cfg(target_os = "linux")]
 pub(crate) use self::lease::FLOOR;
 pub use self::lease::Lease;
 pub use self::server::{AgentHandle, AgentReport, AgentServer, Neighbour, Service};

@@ -3,6 +3,8 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
+use socket2::Socket;
+
 /// A local address of a socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Local {
@@ -17,6 +19,26 @@ pub struct Local {
 impl From<SocketAddr> for Local {
     fn from(address: SocketAddr) -> Self {
         Self { address, device: None, peer: None }
+    }
+}
+
+impl Local {
+    /// Binds a socket to the interface, if there is one.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn bind_device(&self, socket: &Socket) -> io::Result<()> {
+        self.device.as_ref().map_or(Ok(()), |device| socket.bind_device(Some(device.as_bytes())))
+    }
+
+    /// Binds a socket to the interface, if there is one: only Linux knows interfaces by their names.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn bind_device(&self, socket: &Socket) -> io::Result<()> {
+        let Some(device) = &self.device else { return Ok(()) };
+        let index = std::num::NonZeroU32::new(nix::net::if_::if_nametoindex(device.as_str())?);
+        if self.address.is_ipv6() {
+            socket.bind_device_by_index_v6(index)
+        } else {
+            socket.bind_device_by_index_v4(index)
+        }
     }
 }
 

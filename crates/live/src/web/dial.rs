@@ -161,9 +161,7 @@ fn plain(error: std::io::Error) -> DialError {
 /// A socket that is bound to the local address and, if one is given, to the interface.
 fn socket(local: &Local) -> std::io::Result<TcpSocket> {
     let socket = Socket::new(Domain::for_address(local.address), Type::STREAM, Some(Protocol::TCP))?;
-    if let Some(device) = &local.device {
-        socket.bind_device(Some(device.as_bytes()))?;
-    }
+    local.bind_device(&socket)?;
     socket.set_nonblocking(true)?;
     if !local.address.ip().is_unspecified() {
         socket.bind(&local.address.into())?;
