@@ -41,7 +41,7 @@ def test_options_go_to_the_methods_that_take_them():
         ab.compare(FORK, methods=["swan", "swan"])
     with pytest.raises(ValueError, match="methods is 'swan'; give a list"):
         ab.compare(FORK, methods="swan")
-    with pytest.raises(ValueError, match=r'method is "swann" \(did you mean swan\?\); it must be one of'):
+    with pytest.raises(ValueError, match=r'method is "swann" \(did you mean `swan`\?\); it must be one of'):
         ab.compare(FORK, methods=["swann"])
     with pytest.raises(TypeError, match="unexpected keyword argument 'speed'"):
         ab.compare(FORK, methods=["swan"], speed=3)
@@ -75,7 +75,7 @@ def test_the_command_compares_several_methods(tmp_path):
     for more, said in (
         (["--each-failure"], "several --method compare one case"),
         (["--figure", "a.svg"], "a.svg: there are several methods, and a picture or page shows one"),
-        (["--method", "swann"], 'method is "swann" (did you mean swan?)'),
+        (["--method", "swann"], 'method is "swann" (did you mean `swan`?)'),
     ):
         done = run(*words, *more, cwd=tmp_path)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.errors import ScenarioError
-from anabranch.sweeps.file import is_sweep, read_file
+from anabranch.sweeps import is_sweep, read_file
 from anabranch.sweeps.points import axes_of, frame_of, points_of
 from anabranch.sweeps.runner import check_sweep
 from anabranch.sweeps.values import column, drawn, listed, toml

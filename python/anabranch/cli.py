@@ -44,7 +44,7 @@ GROUPS = {
         "topology": "Describe, convert and generate networks.",
         "trace": "Describe and convert traces of links.",
         "examples": "Copy the example scenarios and sweeps into a folder.",
-        "list": "List names: protocols, nodes, links, papers, scenarios, ...",
+        "list": "List names: protocols, nodes, links, papers and others.",
     },
 }
 """The commands by their groups, each by the name of its module, with what the help says of it."""

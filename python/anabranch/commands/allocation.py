@@ -13,11 +13,12 @@ import typer
 
 from anabranch.allocation.csv_tables import write_csv_tables
 from anabranch.commands.exit_codes import FAILED, INTERRUPTED
+from anabranch.commands.places import check_output
 from anabranch.commands.tables import column
 from anabranch.commands.tables.table import print_table, print_text
 from anabranch.commands.text import more_text, rate_text
 from anabranch.errors import CertificateError, ScenarioError
-from anabranch.folder import check_place, new_folder, put_parquet
+from anabranch.folder import new_folder, put_parquet
 from anabranch.model.link_labels import link_labels
 from anabranch.page import allocation_content, write_report
 from anabranch.solvers.methods import METHODS
@@ -68,13 +69,10 @@ class Places:
             write_csv_tables(tables, self.csv)
 
 
-def check_places(*, out: Path | None, csv: Path | None, figure: Path | None, report: Path | None) -> None:
+def check_places(*, out: Path | None, csv: Path | None, figure: Path | None, report: Path | None, force: bool) -> None:
     """Refuse places that nothing could be written to, before there is anything to write."""
     for folder in (out, csv):
-        if folder is not None:
-            if folder.exists():
-                raise ScenarioError(f"{folder}: it exists already; name a new folder, or remove it first")
-            check_place(folder)
+        check_output(folder, force=force)
     if out is not None and csv is not None and out.resolve() == csv.resolve():
         raise ScenarioError(f"{out}: --out and --csv name one folder; give each its own")
     if figure is not None:
@@ -82,9 +80,8 @@ def check_places(*, out: Path | None, csv: Path | None, figure: Path | None, rep
         from anabranch.figures.save import check_suffix
 
         check_suffix(figure)
-        check_place(figure)
-    if report is not None:
-        check_place(report)
+    check_output(figure, force=force)
+    check_output(report, force=force)
 
 
 def give_allocation(allocation: Allocation, is_stopped: bool, places: Places, *, rows: int, as_json: bool) -> None:

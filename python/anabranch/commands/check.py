@@ -10,7 +10,7 @@ import typer
 
 from anabranch import _core
 from anabranch.commands.inputs import Memory
-from anabranch.commands.of_scenario import Seed, Sets
+from anabranch.commands.of_scenario import Seed, Sets, refuse_topology
 from anabranch.commands.tables.table import print_facts, print_text
 from anabranch.commands.text import printable, time_text
 from anabranch.errors import ScenarioError
@@ -18,15 +18,19 @@ from anabranch.formats.source import load
 from anabranch.memory import allow_memory, ask_for_memory
 from anabranch.number_labels import bytes_text
 from anabranch.runs.scenario import plan_facts, read_plan
+from anabranch.sweeps.recognise import is_sweep
 
 HELP = """Check a scenario or a sweep file without running it; print a summary, or the first mistake.
 
-For a sweep file, every value is tried in the scenario. The exit code is 2 if there is a mistake.
+For a sweep file, every value is tried in the scenario, and its tables and figures with the first run, which is
+simulated for a moment. The exit code is 2 if there is a mistake.
 """
 
 
 def command(
-    scenario: Annotated[Path | None, typer.Argument(help="Scenario or sweep file (TOML).")] = None,
+    scenario: Annotated[
+        Path | None, typer.Argument(help="Scenario or sweep file (TOML).", callback=refuse_topology)
+    ] = None,
     seed: Seed = None,
     sets: Sets = None,
     schema: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of scenario files instead.")] = False,
@@ -40,7 +44,7 @@ def command(
         return
     if scenario is None:
         raise ScenarioError("there is nothing to check; name a scenario file, or ask for --schema")
-    facts = _sweep_facts(scenario, seed, sets) or _facts(scenario, seed, sets)
+    facts, description = _sweep_facts(scenario, seed, sets) or _facts(scenario, seed, sets)
     if as_json:
         typer.echo(json.dumps(facts, indent=1, ensure_ascii=False))
         return
@@ -48,33 +52,38 @@ def command(
     print_facts((_label(name), _text(name, value)) for name, value in facts.items())
     for note in notes:
         print_text(f"note: {printable(note)}")
+    if description:
+        typer.echo()
+    for line in description.splitlines():
+        print_text(printable(line))
 
 
-def _facts(scenario: Path, seed: int | None, sets: list[str] | None) -> dict[str, Any]:
-    """Give what a scenario has, if there is memory for a run of it."""
+def _facts(scenario: Path, seed: int | None, sets: list[str] | None) -> tuple[dict[str, Any], str]:
+    """Give what a scenario has, if there is memory for a run of it, and its description."""
     plan = read_plan(scenario, seed=seed, sets=sets or ())
     try:
         ask_for_memory(plan.core.memory(), "a run of it")
     except ScenarioError as error:
         raise ScenarioError(f"{scenario}: {error}") from error
-    return plan_facts(plan)
+    return plan_facts(plan), plan.description
 
 
-def _sweep_facts(file: Path, seed: int | None, sets: list[str] | None) -> dict[str, Any] | None:
+def _sweep_facts(file: Path, seed: int | None, sets: list[str] | None) -> tuple[dict[str, Any], str] | None:
     """Give what a sweep file has; None if it is a scenario."""
-    # Only now: what makes tables of sweeps takes longer to load than a scenario to check.
-    from anabranch.sweeps import check_sweep, is_sweep
-
     if not file.is_file() or not is_sweep(load(file, "a scenario").text):
         return None
     if seed is not None or sets:
         raise ScenarioError(
             f"{file}: it is a sweep file; --seed and --set are for scenarios, so write them into the file"
         )
+    # Only now: what makes tables of sweeps takes longer to load than a scenario to check.
+    from anabranch.sweeps import check_sweep, try_columns
+
     checked = check_sweep(file)
+    try_columns(checked)
     own = checked.sweep.file
     varied = {name: len(axis) for axis in checked.axes for name in axis.at(0)[1]}
-    return {
+    facts = {
         "title": own.title,
         "scenario": str(checked.base.file),
         "varied": varied,
@@ -83,6 +92,7 @@ def _sweep_facts(file: Path, seed: int | None, sets: list[str] | None) -> dict[s
         "tables": [plan.file for plan in own.table],
         "figures": [plan.file for plan in own.figure],
     }
+    return facts, ""
 
 
 def _label(name: str) -> str:

@@ -10,13 +10,14 @@ import typer
 
 from anabranch.commands.exit_codes import DOES_NOT_HOLD, INTERRUPTED
 from anabranch.commands.of_scenario import Scenario, Seed, Sets
+from anabranch.commands.places import Force, check_output, replaced
 from anabranch.commands.progress import run_bar
 from anabranch.commands.run import DEFAULT_ROWS, print_connections, print_links, tell_stopped
 from anabranch.commands.tables import column
 from anabranch.commands.tables.table import print_table, print_text
 from anabranch.commands.text import count_text, more_text, printable, time_text
 from anabranch.errors import RunInterrupted
-from anabranch.folder import check_new, check_place, new_folder
+from anabranch.folder import new_folder
 from anabranch.interrupts import held_interrupts
 from anabranch.runs.compare import compared
 from anabranch.runs.live import check_live, live_plan
@@ -50,6 +51,7 @@ def command(
     out: Annotated[
         Path | None, typer.Option(help="New folder for the result, with the files of `anabranch run`.")
     ] = None,
+    force: Force = False,
     beside: Annotated[
         bool, typer.Option("--beside", help="Simulate the scenario too; --out then holds both results and report.html.")
     ] = False,
@@ -57,18 +59,16 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead: all results but the series.")] = False,
 ) -> None:
     """Run `HELP`."""
-    if out is not None:
-        check_new(out)
-        check_place(out)
-        if beside:
-            # Without the page nothing could be written when the run is over.
-            from anabranch.page import page_template
+    check_output(out, force=force)
+    if out is not None and beside:
+        # Without the page nothing could be written when the run is over.
+        from anabranch.page import page_template
 
-            page_template()
+        page_template()
     plan = read_plan(scenario, seed=seed, sets=[*(sets or ()), *([RECORDED] if beside else ())])
     check_live(plan)
     simulated = _simulate(plan) if beside else None
-    result, stopped = _run(plan, simulated, out)
+    result, stopped = _run(plan, simulated, out, force=force)
     if stopped is not None:
         raise typer.Exit(INTERRUPTED)
     if as_json:
@@ -86,7 +86,9 @@ def _simulate(plan: Plan) -> Result:
         return run_plan(plan, progress=tell)
 
 
-def _run(plan: Plan, simulated: Result | None, out: Path | None) -> tuple[Result, RunInterrupted | None]:
+def _run(
+    plan: Plan, simulated: Result | None, out: Path | None, *, force: bool
+) -> tuple[Result, RunInterrupted | None]:
     """Run, write what there is, and say so if Ctrl-C came; give both."""
     stopped = None
     with held_interrupts() as interrupts:
@@ -96,7 +98,8 @@ def _run(plan: Plan, simulated: Result | None, out: Path | None) -> tuple[Result
         except RunInterrupted as error:
             stopped, result = error, error.result
         if out is not None:
-            _write(result, simulated, out)
+            with replaced(out, force=force):
+                _write(result, simulated, out)
         if interrupts.came and stopped is None:
             stopped = RunInterrupted(result)
         if stopped is not None:

@@ -16,6 +16,7 @@ from anabranch.commands.tables.table import print_table, print_text
 from anabranch.commands.text import rate_text
 from anabranch.errors import ScenarioError
 from anabranch.model.problem import problem_of
+from anabranch.solvers.check import check_options
 from anabranch.solvers.compare import comparison_table, exact_among, requests_for, solve_each
 from anabranch.solvers.solve import paths_of, refuse_unreachable
 
@@ -47,10 +48,12 @@ class Compared:
         )
 
 
-def check_methods(methods: Sequence[str], *, is_many: bool, shown: Path | None) -> None:
-    """Refuse options that do not go with several methods."""
+def check_methods(methods: Sequence[str], choice: dict[str, Any], *, is_many: bool, shown: Path | None) -> None:
+    """Refuse methods that do not exist, and options that do not go with them, before anything is read."""
     if len(methods) < 2:
+        check_options(**choice)
         return
+    requests_for(methods, choice)
     if is_many:
         raise ScenarioError("several --method compare one case; leave the failures or the other --demands out")
     if shown is not None:

@@ -16,9 +16,9 @@ from anabranch.transfer.files import check_groups
 
 HELP = """Measure the throughput between two machines, over several paths, from memory to memory.
 
-On one machine `anabranch perf --serve 0.0.0.0:4433` prints the URL to measure with; on the other `anabranch perf URL`
-sends for 10 s. The URL contains the fingerprint of the server's certificate, which the client checks. --via takes
-addresses or interfaces of this machine, with a path over each. Ctrl-C ends both.
+On one machine `anabranch perf -s` prints the URL to measure with; on the other `anabranch perf URL` sends for 10 s. The
+URL contains the fingerprint of the server's certificate, which the client checks. --via takes addresses or interfaces
+of this machine, with a path over each. Ctrl-C ends both. Short options mean what they mean in iperf3.
 """
 
 LOOK_S = 0.1
@@ -26,6 +26,9 @@ LOOK_S = 0.1
 
 TIME_S = 10.0
 """The default duration of a measurement."""
+
+PORT = 4433
+"""The port of a server, if none is given."""
 
 STREAMS = 8
 """The default number of streams, enough for a path of 16 MB: a stream has at most 2 MB in flight."""
@@ -43,39 +46,60 @@ def command(
     serve: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Serve at this address and port, such as 0.0.0.0:4433.")
     ] = None,
-    name: Annotated[str | None, typer.Option(help="With --serve: the host name in the URL.")] = None,
+    server: Annotated[bool, typer.Option("-s", help="Serve at all addresses of this machine.")] = False,
+    port: Annotated[int, typer.Option("--port", "-p", min=1, max=65535, help="The port of -s.")] = PORT,
+    name: Annotated[str | None, typer.Option(help="With --serve or -s: the host name in the URL.")] = None,
     certificate: Annotated[
         Path | None, typer.Option(help="With --serve: a PEM file with a certificate. Default: a new one.")
     ] = None,
     key: Annotated[Path | None, typer.Option(help="With --serve: a PEM file with the key of the certificate.")] = None,
     via: Annotated[
         str | None,
-        typer.Option(metavar="A,B", help="Addresses or interfaces, with a path over each; A=PEER connects to PEER."),
+        typer.Option(
+            "--via",
+            "-B",
+            metavar="A,B",
+            help="Addresses or interfaces, a path over each; A=PEER connects to PEER.",
+        ),
     ] = None,
-    control: Annotated[str, typer.Option(help=f"Congestion control of the sender: {', '.join(CONTROLS)}.")] = "lia",
+    control: Annotated[
+        str, typer.Option("--control", "-C", help=f"Congestion control of the sender: {', '.join(CONTROLS)}.")
+    ] = "lia",
     groups: Groups = None,
-    reverse: Annotated[bool, typer.Option("--reverse", help="Measure the other direction: the server sends.")] = False,
-    time: Annotated[str | None, typer.Option(help="Time to send, such as 10s.")] = None,
-    amount: Annotated[str | None, typer.Option(help="Amount to send, such as 1GB.")] = None,
-    streams: Annotated[int, typer.Option(min=1, max=MOST_STREAMS, help="Number of streams at a time.")] = STREAMS,
+    reverse: Annotated[
+        bool, typer.Option("--reverse", "-R", help="Measure the other direction: the server sends.")
+    ] = False,
+    time: Annotated[
+        str | None, typer.Option("--time", "-t", metavar="TIME", help="Time to send: 10 (seconds), 10s, 500ms.")
+    ] = None,
+    amount: Annotated[
+        str | None, typer.Option("--amount", "-n", metavar="SIZE", help="Amount to send, such as 1GB.")
+    ] = None,
+    streams: Annotated[
+        int, typer.Option("--streams", "-P", min=1, max=MOST_STREAMS, help="Number of streams at a time.")
+    ] = STREAMS,
     authorities: Annotated[
         Path | None,
         typer.Option(
             help="PEM file of the authorities that signed the server's certificate, instead of a fingerprint."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON in iperf3's format.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", "-J", help="Print JSON in iperf3's format.")] = False,
 ) -> None:
     """Run `HELP`."""
     if not _core.HAS_LIVE:
         raise NoLivePartError
+    if server:
+        if serve is not None:
+            raise ValueError("-s serves at all addresses, and --serve at one; give one of them")
+        serve = f"0.0.0.0:{port}"
     if (url is None) == (serve is None):
-        raise ValueError("perf needs either the URL of a server, or --serve ADDRESS to be one")
+        raise ValueError("perf needs either the URL of a server, or -s or --serve ADDRESS to be one")
     if serve is not None:
         _serve(_core.Perf.serve(serve, name or _own_name(serve), certificate, key))
         return
     assert url is not None
-    seconds = TIME_S if time is None and amount is None else None if time is None else _core.parse_span(time)
+    seconds = TIME_S if time is None and amount is None else None if time is None else _seconds(time)
     measurement = _core.Perf.measure(
         url,
         [] if via is None else [name.strip() for name in via.split(",")],
@@ -88,6 +112,14 @@ def command(
         check_groups(path_groups(groups)),
     )
     _measure(measurement, as_json=as_json)
+
+
+def _seconds(time: str) -> float:
+    """Give a time in seconds; a number without a unit is in seconds, as in iperf3."""
+    try:
+        return _core.parse_span(f"{float(time)} s")
+    except ValueError:
+        return _core.parse_span(time)
 
 
 def _own_name(address: str) -> str | None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from anabranch.folder import check_place
+from anabranch.commands.places import Force, check_output
 from anabranch.page import holds_cases, read_folder, shown_content, title_of, write_cases_page, write_report
 
 HELP = """Make one HTML file of one or more runs or allocations, which opens anywhere, without a server.
@@ -26,17 +26,18 @@ def command(
     runs: Runs,
     out: Annotated[
         Path | None,
-        typer.Option(help="The HTML file; an existing one is replaced. Default: report.html in the first folder."),
+        typer.Option(help="The HTML file. Default: report.html in the first folder."),
     ] = None,
+    force: Force = False,
 ) -> None:
     """Run `HELP`."""
     file = runs[0] / "report.html" if out is None else out
+    check_output(file, force=force)
     if len(runs) == 1 and holds_cases(runs[0]):
         write_cases_page(runs[0], file)
         typer.echo(str(file))
         return
     found = [read_folder(folder) for folder in runs]
-    check_place(file)
     names = _names(runs, [title_of(shown) for shown in found])
     write_report([shown_content(shown, name=name) for shown, name in zip(found, names, strict=True)], file)
     typer.echo(str(file))

@@ -11,10 +11,11 @@ import typer
 
 from anabranch.commands.exit_codes import DOES_NOT_HOLD, INTERRUPTED
 from anabranch.commands.figures import Font, Width, figure_choice
+from anabranch.commands.places import Force, check_output, replaced
 from anabranch.commands.progress import runs_bar
 from anabranch.commands.reproduced import print_rows
 from anabranch.errors import ScenarioError
-from anabranch.folder import check_new, check_place, put_file
+from anabranch.folder import put_file
 from anabranch.reproduce.experiment import find_experiments
 from anabranch.reproduce.papers import read_papers
 from anabranch.reproduce.report import reproduce_all, reproduce_to
@@ -55,6 +56,7 @@ def command(
     out: Annotated[Path | None, typer.Option("--report", help="New folder for a report with the figures.")] = None,
     figure_width: Width = None,
     figure_font: Font = None,
+    force: Force = False,
     scale: Annotated[
         float,
         typer.Option(help="Factor for the size of large networks, for a quick look; rows are not judged."),
@@ -86,12 +88,10 @@ def command(
         raise ScenarioError(
             "READMEs have the numbers of the experiments' own settings; leave out --set, --seeds, --scale"
         )
-    if out is not None:
-        check_new(out)
-        check_place(out)
+    check_output(out, force=force)
     choice = figure_choice(None, figure_width, figure_font, without="--report FOLDER" if out is None else None)
     settings = Settings(scale, tuple(sets or ()), seeds, mutate=mutate, live=live)
-    with choice.drawn():
+    with replaced(out, force=force), choice.drawn():
         found, stopped = _run(name, item, out, settings=settings, experiments=experiments)
     if as_json:
         typer.echo(json.dumps([_plain(rows, row) for rows in found for row in rows.with_rest], indent=1))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 import typer
@@ -14,12 +15,12 @@ from anabranch.commands.exit_codes import INTERRUPTED
 from anabranch.commands.figures import Font, Formats, Width, figure_choice
 from anabranch.commands.inputs import Memory
 from anabranch.commands.of_scenario import Scenario, Seed, Sets
+from anabranch.commands.places import Force, check_output, replaced
 from anabranch.commands.progress import run_bar
 from anabranch.commands.tables import column
-from anabranch.commands.tables.table import print_table, print_text
+from anabranch.commands.tables.table import print_heading, print_table, print_text
 from anabranch.commands.text import count_text, more_text, printable, time_text
 from anabranch.errors import RunInterrupted, ScenarioError
-from anabranch.folder import check_new, check_place
 from anabranch.interrupts import held_interrupts
 from anabranch.memory import allow_memory
 from anabranch.model.link_labels import link_label
@@ -50,6 +51,7 @@ def command(
     seed: Seed = None,
     sets: Sets = None,
     out: Annotated[Path | None, typer.Option(help="New folder for the result: tables, scenario, meta.json.")] = None,
+    force: Force = False,
     figures: Annotated[
         bool, typer.Option("--figures", help="Draw figures, SVG and PNG, into the folder of --out.")
     ] = False,
@@ -73,11 +75,9 @@ def command(
     if figures and out is None:
         raise ScenarioError("--figures needs a folder to put them; name one with --out")
     choice = figure_choice(formats, figure_width, figure_font, without=None if figures else "--figures")
-    if out is not None:
-        check_new(out)
-        check_place(out)
+    check_output(out, force=force)
     plan = read_plan(scenario, seed=seed, sets=sets or ())
-    result, stopped = _run(plan, out, threads)
+    result, stopped = _run(plan, out, threads, force=force)
     if out is not None and figures:
         # Only now: matplotlib takes longer to load than many scenarios take to run.
         from anabranch.figures import draw_result
@@ -93,7 +93,7 @@ def command(
         _print(result, rows)
 
 
-def _run(plan: Plan, out: Path | None, threads: int | None) -> tuple[Result, RunInterrupted | None]:
+def _run(plan: Plan, out: Path | None, threads: int | None, *, force: bool) -> tuple[Result, RunInterrupted | None]:
     """Run, write what there is, and say so if Ctrl-C came; give both."""
     stopped = None
     with held_interrupts() as interrupts:
@@ -103,7 +103,8 @@ def _run(plan: Plan, out: Path | None, threads: int | None) -> tuple[Result, Run
         except RunInterrupted as error:
             stopped, result = error, error.result
         if out is not None:
-            result.write(out)
+            with replaced(out, force=force):
+                result.write(out)
         if interrupts.came and stopped is None:
             stopped = RunInterrupted(result)
         if stopped is not None:
@@ -118,9 +119,11 @@ def tell_stopped(stopped: RunInterrupted, out: Path | None) -> None:
 
 
 def _print(result: Result, rows: int) -> None:
+    meta = result.meta
+    if sys.stdout.isatty():
+        _print_story(meta)
     print_connections(result.connections, rows)
     print_links(result.links)
-    meta = result.meta
     typer.echo()
     if result.residual is not None:
         fair = f"some subflow is {result.residual:.2g} short of a bottleneck; 0 is exactly fair"
@@ -131,6 +134,17 @@ def _print(result: Result, rows: int) -> None:
     events = f"{count_text(meta['events'])} events, {count_text(meta['packet_hops'])} packets over a link{strays}"
     print_text(f"{time_text(meta['reached_s'])} simulated, seed {meta['seed']}: {events}")
     print_text(f"it took {time_text(meta['wall_s'])}, {count_text(meta['events_per_s'])} events/s")
+
+
+def _print_story(meta: dict[str, Any]) -> None:
+    """Print the title of the scenario, and the first paragraph of its description."""
+    if meta["title"]:
+        print_heading(printable(meta["title"]))
+    paragraph = str(meta.get("description", "")).strip().split("\n\n")[0]
+    for line in paragraph.splitlines():
+        print_text(printable(line))
+    if meta["title"] or paragraph:
+        typer.echo()
 
 
 def print_connections(frame: pl.DataFrame, rows: int) -> None:

@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from anabranch.commands.share import Certificate, Host, Key, Listen, command_for, served, tell_of_reading
+from anabranch.commands.share import (
+    Certificate,
+    Host,
+    Key,
+    Listen,
+    command_for,
+    refuse_missing,
+    served,
+    tell_of_reading,
+)
 from anabranch.transfer.files import PORT, send
 
 HELP = """Serve one file over QUIC, and wait until somebody fetches it.
@@ -31,6 +40,7 @@ def command(
         typer.echo(command_for(url))
         typer.echo("waiting until somebody fetches it", err=True)
 
+    refuse_missing(file)
     tell_of_reading(file)
     send(
         file,

@@ -12,6 +12,7 @@ import typer
 
 from anabranch import _core
 from anabranch.commands.text import printable
+from anabranch.errors import ScenarioError
 from anabranch.number_labels import bytes_text
 from anabranch.transfer.files import PORT, share
 
@@ -60,6 +61,7 @@ def command(
         if path.is_dir():
             tell_of_files(path, url)
 
+    refuse_missing(path)
     tell_of_reading(path)
     # Ctrl-C is how a sharer ends, and no failure.
     with suppress(KeyboardInterrupt):
@@ -72,6 +74,12 @@ def command(
             ready=ready,
             served=served,
         )
+
+
+def refuse_missing(path: Path) -> None:
+    """Refuse to serve what is not there."""
+    if not path.exists():
+        raise ScenarioError(f"{path}: there is no such file or folder; check the name")
 
 
 def tell_of_reading(file: Path) -> None:

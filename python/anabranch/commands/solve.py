@@ -30,6 +30,7 @@ from anabranch.commands.inputs import (
 )
 from anabranch.commands.methods import check_methods, give_methods, solve_by_methods
 from anabranch.commands.of_scenario import MOST_SEED
+from anabranch.commands.places import Force, replaced
 from anabranch.commands.progress import PathCounter, progress_bar
 from anabranch.commands.solver_options import solver_options, with_solver_options
 from anabranch.errors import ConvergenceWarning, SolveInterrupted
@@ -79,7 +80,7 @@ GROUPS = {
     "Options of some methods": tuple(name for name, option in OPTIONS.items() if not option.is_general),
     "Changes": ("sets", "links"),
     "Many cases": ("each_failure", "reroute", "threads"),
-    "Output": ("rows", "as_json", "out", "csv", "figure", "figure_width", "figure_font", "report", "verbose"),
+    "Output": ("rows", "as_json", "out", "csv", "figure", "figure_width", "figure_font", "report", "force", "verbose"),
     "Reading the network": ("capacity", "delay", "format", "network_id", "nodes"),
 }
 """The options by the section of the help that they are in."""
@@ -145,18 +146,19 @@ def command(
     figure_width: Width = None,
     figure_font: Font = None,
     report: Annotated[Path | None, typer.Option(help="HTML file to write an interactive page to.")] = None,
+    force: Force = False,
     **options: Any,
 ) -> None:
     """Solve, print and write what `HELP` says."""
     methods: list[str] = options["method"] or []
     choice = solver_options(options) | {"method": methods[0] if len(methods) == 1 else None}
     allow_memory(memory)
-    check_places(out=out, csv=csv, figure=figure, report=report)
+    check_places(out=out, csv=csv, figure=figure, report=report, force=force)
     paper = figure_choice(None, figure_width, figure_font, without="--figure FILE" if figure is None else None).paper
     rules = demands or []
     is_many = each_failure or len(rules) > 1
     check_cases(rules, each_failure=each_failure, reroute=reroute, threads=threads, figure=figure)
-    check_methods(methods, is_many=is_many, shown=figure or report)
+    check_methods(methods, choice, is_many=is_many, shown=figure or report)
     topology = {"capacity": capacity, "delay": delay, "format": format, "network_id": network_id, "nodes": nodes}
     changes = {"sets": sets or (), "links": links or ()}
     network, wanted = load_problem(input, rules[0] if rules else None, seed, topology, **changes)
@@ -179,7 +181,8 @@ def command(
             taken, give = [solved[0].method], partial(give_allocation, *solved, places, rows=rows, as_json=as_json)
     if verbose:
         _tell_why(taken, is_asked=bool(methods))
-    give()
+    with replaced(out, force=force), replaced(csv, force=force):
+        give()
 
 
 def _ways(

@@ -22,6 +22,7 @@ from anabranch.commands.inputs import (
     load_network,
 )
 from anabranch.commands.of_scenario import MOST_SEED
+from anabranch.commands.places import Force, check_output
 from anabranch.commands.tables.table import print_facts
 from anabranch.formats.known import WRITTEN_SUFFIXES
 from anabranch.formats.write import write_network
@@ -36,6 +37,9 @@ made = typer.Typer(
     help="Generate a network by a rule.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
 )
 app.add_typer(made, name="generate")
+
+MOST_CAPACITIES = 5
+"""The number of different capacities that are shown."""
 
 DIAMETER_NODES = 2_000
 """The number of nodes beyond which the diameter is not computed."""
@@ -61,6 +65,10 @@ def info(
     if as_json:
         typer.echo(json.dumps(facts, indent=1))
         return
+    if not facts["most_delay_s"]:
+        facts = {("delays" if name == "least_delay_s" else name): value for name, value in facts.items()}
+        facts.update(delays="no delays")
+        del facts["most_delay_s"]
     print_facts((_label(name), _text(name, value)) for name, value in facts.items())
 
 
@@ -82,6 +90,10 @@ def describe(network: Network) -> dict[str, Any]:
         "links_without_capacity": len(capacity) - len(known),
         "least_capacity_bps": float(known.min()) if len(known) else None,
         "most_capacity_bps": float(known.max()) if len(known) else None,
+        "capacities": [
+            {"capacity_bps": float(bps), "links": int(count)}
+            for bps, count in zip(*np.unique(known, return_counts=True), strict=True)
+        ],
         "least_delay_s": float(delay.min()) if len(delay) else None,
         "most_delay_s": float(delay.max()) if len(delay) else None,
         "parts": len(parts),
@@ -108,6 +120,14 @@ def _diameter(network: Network) -> int | None:
     return max(far for _, far in reach) if all(count == len(network) for count, _ in reach) else None
 
 
+def _capacities_text(capacities: list[dict[str, Any]]) -> str:
+    """Give the most frequent capacities, each with the number of its links."""
+    often = sorted(capacities, key=lambda own: -own["links"])[:MOST_CAPACITIES]
+    texts = [f"{_core.format_rate(own['capacity_bps'])} ({own['links']})" for own in often]
+    more = len(capacities) - len(often)
+    return ", ".join([*texts, *([f"and {more} more"] if more else [])]) or "-"
+
+
 def _label(name: str) -> str:
     """Give the name of a fact without its unit, which stands beside the value."""
     return name.removesuffix("_bps").removesuffix("_s").replace("two_way", "two-way").replace("_", " ")
@@ -118,6 +138,8 @@ def _text(name: str, value: Any) -> str:
         return "-"
     if name.endswith("_bps"):
         return _core.format_rate(value)
+    if name == "capacities":
+        return _capacities_text(value)
     if name.endswith("_s"):
         return f"{value * 1e3:g} ms"
     return f"{value:.3g}" if isinstance(value, float) else str(value)
@@ -127,6 +149,7 @@ def _text(name: str, value: Any) -> str:
 def convert(
     input: Input,
     target: Target,
+    force: Force = False,
     capacity: Capacity = None,
     delay: Delay = None,
     format: Format = None,
@@ -144,7 +167,13 @@ def convert(
 ) -> None:
     """Write a network in another format."""
     network = load_network(input, capacity, delay, format, network_id=network_id, nodes=input_nodes)
-    write_network(network, target, format=to, nodes=nodes)
+    check_output(nodes, force=force)
+    _put(network, target, force=force, format=to, nodes=nodes)
+
+
+def _put(network: Network, target: Path, *, force: bool, format: str | None = None, nodes: Path | None = None) -> None:
+    check_output(target, force=force)
+    write_network(network, target, format=format, nodes=nodes)
 
 
 Rate = Annotated[str, typer.Option(metavar="RATE")]
@@ -152,32 +181,38 @@ Time = Annotated[str, typer.Option(metavar="TIME")]
 
 
 @made.command()
-def dumbbell(target: Target, pairs: Count = 2, access: Rate = "100 Mbit/s", bottleneck: Rate = "10 Mbit/s") -> None:
+def dumbbell(
+    target: Target, force: Force = False, pairs: Count = 2, access: Rate = "100 Mbit/s", bottleneck: Rate = "10 Mbit/s"
+) -> None:
     """Join senders and receivers by one bottleneck."""
-    write_network(generate.dumbbell(pairs, access=access, bottleneck=bottleneck), target)
+    _put(generate.dumbbell(pairs, access=access, bottleneck=bottleneck), target, force=force)
 
 
 @made.command("parking-lot")
 def parking_lot(
     target: Target,
+    force: Force = False,
     hops: Count = 3,
     cross_pairs: CountOrNone = 1,
     access: Rate = "100 Mbit/s",
     bottleneck: Rate = "10 Mbit/s",
 ) -> None:
     """Put bottlenecks in a row, each with hosts of its own."""
-    write_network(generate.parking_lot(hops, cross_pairs, access=access, bottleneck=bottleneck), target)
+    _put(generate.parking_lot(hops, cross_pairs, access=access, bottleneck=bottleneck), target, force=force)
 
 
 @made.command()
-def ring(target: Target, nodes: Count = 8, capacity: Rate = "10 Gbit/s", delay: Time = "1 ms") -> None:
+def ring(
+    target: Target, force: Force = False, nodes: Count = 8, capacity: Rate = "10 Gbit/s", delay: Time = "1 ms"
+) -> None:
     """Join nodes in a ring."""
-    write_network(generate.ring(nodes, capacity=capacity, delay=delay), target)
+    _put(generate.ring(nodes, capacity=capacity, delay=delay), target, force=force)
 
 
 @made.command()
 def grid(
     target: Target,
+    force: Force = False,
     rows: Count = 4,
     columns: Count = 4,
     wrapped: Annotated[bool, typer.Option("--wrapped", help="Make it a torus.")] = False,
@@ -185,23 +220,25 @@ def grid(
     delay: Time = "1 ms",
 ) -> None:
     """Join nodes in a grid."""
-    write_network(generate.grid(rows, columns, wrapped=wrapped, capacity=capacity, delay=delay), target)
+    _put(generate.grid(rows, columns, wrapped=wrapped, capacity=capacity, delay=delay), target, force=force)
 
 
 @made.command("fat-tree")
 def fat_tree(
     target: Target,
+    force: Force = False,
     k: Annotated[int, typer.Option("--ports", min=2, max=MOST, help="Ports of a switch; even.")] = 4,
     hosts: Annotated[bool, typer.Option(help="Add k^3/4 hosts.")] = True,
     capacity: Rate = "10 Gbit/s",
 ) -> None:
     """Make a fat tree of switches."""
-    write_network(generate.fat_tree(k, hosts=hosts, capacity=capacity), target)
+    _put(generate.fat_tree(k, hosts=hosts, capacity=capacity), target, force=force)
 
 
 @made.command("leaf-spine")
 def leaf_spine(
     target: Target,
+    force: Force = False,
     leaves: Count = 4,
     spines: Count = 2,
     hosts_per_leaf: CountOrNone = 4,
@@ -210,12 +247,13 @@ def leaf_spine(
 ) -> None:
     """Join every leaf to every spine."""
     network = generate.leaf_spine(leaves, spines, hosts_per_leaf=hosts_per_leaf, uplink=uplink, host=host)
-    write_network(network, target)
+    _put(network, target, force=force)
 
 
 @made.command()
 def waxman(
     target: Target,
+    force: Force = False,
     nodes: Count = 50,
     alpha: float = 0.4,
     beta: float = 0.2,
@@ -225,12 +263,13 @@ def waxman(
 ) -> None:
     """Draw a connected Waxman graph."""
     network = generate.waxman(nodes, alpha=alpha, beta=beta, capacity=capacity, delay=delay, seed=seed)
-    write_network(network, target)
+    _put(network, target, force=force)
 
 
 @made.command("random-regular")
 def random_regular(
     target: Target,
+    force: Force = False,
     nodes: Count = 20,
     degree: Count = 3,
     capacity: Rate = "10 Gbit/s",
@@ -238,12 +277,13 @@ def random_regular(
     seed: Seed = 1,
 ) -> None:
     """Draw a connected graph in which all nodes have the same degree."""
-    write_network(generate.random_regular(nodes, degree, capacity=capacity, delay=delay, seed=seed), target)
+    _put(generate.random_regular(nodes, degree, capacity=capacity, delay=delay, seed=seed), target, force=force)
 
 
 @made.command("transit-stub")
 def transit_stub(
     target: Target,
+    force: Force = False,
     routers: Annotated[
         int | None, typer.Option(min=1, max=MOST, help="100, 110, 600, 1100 or 11000; 110 if not given.")
     ] = None,
@@ -262,4 +302,4 @@ def transit_stub(
     network = generate.transit_stub(
         size, spec=spec, transit=transit, stub=stub, delay=delay, hosts=hosts, host=host, seed=seed
     )
-    write_network(network, target)
+    _put(network, target, force=force)

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from anabranch import _core
+from anabranch.commands.places import Force, check_output
 from anabranch.commands.tables.table import print_facts
 from anabranch.commands.text import time_text
 from anabranch.errors import ScenarioError
@@ -117,6 +118,7 @@ def _finite(value: float) -> float | None:
 def convert(
     input: Input,
     target: Annotated[Path, typer.Argument(help="File to write: .csv for capacities by time, else mahimahi.")],
+    force: Force = False,
     bin: Bin = "20 ms",
     opportunity: Opportunity = None,
     run: Run = 1,
@@ -127,6 +129,7 @@ def convert(
     keep_idle: KeepIdle = False,
 ) -> None:
     """Write a trace in a format for links of scenarios."""
+    check_output(target, force=force)
     trace = _read(input, run, step, clock, least, pause, keep_idle)
     is_table = target.suffix.lower() == ".csv"
     if opportunity is not None and is_table != isinstance(trace, Opportunities):

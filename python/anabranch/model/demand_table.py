@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import polars as pl
-
 from anabranch import _core
 from anabranch.errors import ScenarioError
 
@@ -46,6 +44,9 @@ def columns_of(rows: object) -> dict[str, list[Any]]:
     ScenarioError
         A row of another kind, an unknown key, or no source or target.
     """
+    # Only now: a network that comes from a file needs no tables.
+    import polars as pl
+
     if isinstance(rows, pl.DataFrame):
         return _checked({name: rows[name].to_list() for name in rows.columns}, "the table")
     if hasattr(rows, "columns") and hasattr(rows, "to_dict"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
-from anabranch import _core
+from anabranch.errors import did_you_mean
 from anabranch.solvers.fairness import BOTTLENECK_TOLERANCE, FAIRNESS
 from anabranch.solvers.methods import METHODS, methods_for, takers_of
 from anabranch.solvers.options import OPTIONS, Options
@@ -82,8 +82,7 @@ def _checked_method(name: str | None, asked: FairnessName | None) -> Method | No
         return None
     if name not in METHODS:
         known = ", ".join(METHODS if asked is None else methods_for(asked))
-        near = _core.nearest_name(name, list(METHODS)) if isinstance(name, str) and len(name) < 50 else None
-        hint = f" (did you mean {near}?)" if near else ""
+        hint = did_you_mean(name, METHODS) if isinstance(name, str) and len(name) < 50 else ""
         raise ValueError(f'method is "{name}"{hint}; it must be one of {known}')
     method = METHODS[name]
     if asked is not None and asked not in method.fairness:

@@ -1,9 +1,15 @@
 """Sweeps: a scenario run with many values, and tables and figures over all runs."""
 
-from anabranch.sweeps.file import is_sweep, read_file
-from anabranch.sweeps.outputs import SUMMARY
-from anabranch.sweeps.results import Swept, read_sweep
-from anabranch.sweeps.runner import Checked, Progress, check_sweep, other_versions, sweep
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from anabranch.sweeps.file import read_file
+    from anabranch.sweeps.outputs import SUMMARY
+    from anabranch.sweeps.recognise import is_sweep
+    from anabranch.sweeps.results import Swept, read_sweep
+    from anabranch.sweeps.runner import Checked, Progress, check_sweep, other_versions, sweep
+    from anabranch.sweeps.trial import try_columns
 
 __all__ = [
     "SUMMARY",
@@ -16,4 +22,24 @@ __all__ = [
     "read_file",
     "read_sweep",
     "sweep",
+    "try_columns",
 ]
+
+_NAMES = {
+    "file": ("read_file",),
+    "outputs": ("SUMMARY",),
+    "recognise": ("is_sweep",),
+    "results": ("Swept", "read_sweep"),
+    "runner": ("Checked", "Progress", "check_sweep", "other_versions", "sweep"),
+    "trial": ("try_columns",),
+}
+"""The public names of each module."""
+
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a name on its first use: what makes tables takes longer to load than a scenario to check."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -126,14 +126,6 @@ class Sweep:
         return ScenarioError(f"{self.place}: {words}")
 
 
-def is_sweep(text: str) -> bool:
-    """Tell whether a TOML text is a sweep file: it names the scenario that it varies."""
-    try:
-        return isinstance(_core.read_toml(text).get("scenario"), str)
-    except ValueError:
-        return False
-
-
 def read_file(file: str | os.PathLike[str]) -> Sweep:
     """Read a sweep file; the scenario is not yet looked at.
 
