@@ -164,7 +164,7 @@ def test_all_who_send_a_file_hear_that_it_is_there(shared: Path, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("path", "code", "reason"),
-    [(".", 2, "is no regular file"), ("none", 1, "No such file"), ("a:b", 2, "rename the file")],
+    [(".", 2, "is no regular file"), ("none", 2, "there is no such file or folder"), ("a:b", 2, "rename the file")],
 )
 def test_what_is_no_file_is_not_sent(tmp_path: Path, path: str, code: int, reason: str) -> None:
     (tmp_path / "a:b").touch()

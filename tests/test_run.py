@@ -118,7 +118,7 @@ def test_packets_that_go_astray_stand_in_the_summary():
     ("arguments", "words"),
     [
         ((JOIN, "--figures"), "--figures needs a folder"),
-        ((JOIN, "--out", SCENARIOS), "it exists already; name a new folder"),
+        ((JOIN, "--out", SCENARIOS), "it exists already; name another place"),
         ((JOIN, "--set", "run.durations=1 s"), "there is no key `durations` here (did you mean `duration`?)"),
         ((JOIN, "--set", "nonsense"), "`nonsense` sets nothing"),
         ((SCENARIOS / "missing.toml",), "there is no such file"),

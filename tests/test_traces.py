@@ -226,7 +226,7 @@ def test_facts_of_a_trace_without_limit_are_json(tmp_path, monkeypatch, capsys):
     facts = json.loads(out, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
     assert (code, facts["mean_bps"], facts["max_bps"], facts["p50_bps"]) == (0, None, None, None)
     assert (facts["bins"], facts["empty_bins"]) == (3, 1)
-    assert "mean            without limit" in command(monkeypatch, capsys, "info", table)[1]
+    assert "mean        without limit" in command(monkeypatch, capsys, "info", table)[1]
 
 
 def test_an_opportunity_that_would_change_nothing_is_refused(tmp_path, monkeypatch, capsys):
@@ -267,7 +267,7 @@ def test_the_command_converts_both_ways_and_tells_the_facts(tmp_path, monkeypatc
         "bins": 3,
         "empty_bins": 1,
     }
-    assert "mean            8 Mbit/s" in call("info", table)
+    assert "mean        8 Mbit/s" in call("info", table)
 
 
 # Lines, seconds, Mbit/s: mean, percentiles 5, 50 and 95, most; and empty bins; from the page of the data set.
