@@ -32,12 +32,13 @@ def command(
 ) -> None:
     """Run `HELP`."""
     file = runs[0] / "report.html" if out is None else out
-    check_output(file, force=force)
     if len(runs) == 1 and holds_cases(runs[0]):
+        check_output(file, force=force)
         write_cases_page(runs[0], file)
         typer.echo(str(file))
         return
     found = [read_folder(folder) for folder in runs]
+    check_output(file, force=force)
     names = _names(runs, [title_of(shown) for shown in found])
     write_report([shown_content(shown, name=name) for shown, name in zip(found, names, strict=True)], file)
     typer.echo(str(file))

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from anabranch.model.quantities import rate_bps
 from anabranch.model.spelling import unknown
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import ArrayLike
 
     from anabranch.model.network import Network
@@ -27,6 +27,9 @@ def new_capacities(network: Network, given: Capacities) -> list[float]:
     ValueError
         An unknown link, another number of capacities, or a value that is no rate.
     """
+    # Only now: a network that comes from a file needs no tables.
+    import polars as pl
+
     if isinstance(given, pl.DataFrame):
         return _by_name(network, _rows(given))
     if isinstance(given, Mapping):
