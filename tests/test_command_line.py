@@ -340,9 +340,12 @@ def test_check_of_a_sweep_takes_no_longer_than_a_moment_of_a_long_run(tmp_path):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_utime - before < 30
 
 
-def test_check_prints_the_description_of_a_scenario(tmp_path):
+def test_check_prints_the_description_of_a_scenario_and_run_its_first_paragraph(tmp_path):
     text = (SCENARIOS / "join-and-leave.toml").read_text(encoding="utf-8")
     story = 'description = """\nThree connections share three links.\n\nLook at the rates.\n"""\n'
     (tmp_path / "join.toml").write_text(story + text, encoding="utf-8")
     done = run("check", "join.toml", cwd=tmp_path)
     assert done.stdout.rstrip().endswith("Three connections share three links.\n\nLook at the rates.")
+    done = run("run", "join.toml", cwd=tmp_path)
+    assert done.stdout.startswith("Join and leave\nThree connections share three links.\n\nconnection")
+    assert "Look at" not in done.stdout

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -120,8 +119,7 @@ def tell_stopped(stopped: RunInterrupted, out: Path | None) -> None:
 
 def _print(result: Result, rows: int) -> None:
     meta = result.meta
-    if sys.stdout.isatty():
-        _print_story(meta)
+    _print_story(meta)
     print_connections(result.connections, rows)
     print_links(result.links)
     typer.echo()
@@ -137,14 +135,15 @@ def _print(result: Result, rows: int) -> None:
 
 
 def _print_story(meta: dict[str, Any]) -> None:
-    """Print the title of the scenario, and the first paragraph of its description."""
+    """Print the title of a scenario that describes itself, and the first paragraph of its description."""
+    paragraph = meta["description"].strip().partition("\n\n")[0]
+    if not paragraph:
+        return
     if meta["title"]:
         print_heading(printable(meta["title"]))
-    paragraph = str(meta.get("description", "")).strip().split("\n\n")[0]
     for line in paragraph.splitlines():
         print_text(printable(line))
-    if meta["title"] or paragraph:
-        typer.echo()
+    typer.echo()
 
 
 def print_connections(frame: pl.DataFrame, rows: int) -> None:
