@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import re
 import resource
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -29,6 +32,19 @@ def complete(*words: str) -> list[str]:
     environment = os.environ | place | {"_ANABRANCH_COMPLETE": "complete_bash"}
     done = subprocess.run(PROGRAM, capture_output=True, text=True, env=environment, check=True)
     return done.stdout.split()
+
+
+def on_terminal(*words: str) -> str:
+    """Give what a command prints on a terminal."""
+    controller, terminal = pty.openpty()
+    subprocess.run([*PROGRAM, *words], stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal, check=True)
+    os.close(terminal)
+    shown = b""
+    with suppress(OSError):
+        while part := os.read(controller, 65536):
+            shown += part
+    os.close(controller)
+    return shown.decode()
 
 
 def loaded(code: str, *arguments: str) -> tuple[set[str], float]:
@@ -340,12 +356,14 @@ def test_check_of_a_sweep_takes_no_longer_than_a_moment_of_a_long_run(tmp_path):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_utime - before < 30
 
 
-def test_check_prints_the_description_of_a_scenario_and_run_its_first_paragraph(tmp_path):
+def test_check_prints_the_description_of_a_scenario_and_run_on_a_terminal_its_first_paragraph(tmp_path):
     text = (SCENARIOS / "join-and-leave.toml").read_text(encoding="utf-8")
-    story = 'description = """\nThree connections share three links.\n\nLook at the rates.\n"""\n'
-    (tmp_path / "join.toml").write_text(story + text, encoding="utf-8")
+    story = 'description = """\nThree connections share three links.\n\nLook at the rates.\n"""'
+    text = re.sub('description = """.*?"""', story, text, count=1, flags=re.DOTALL)
+    (tmp_path / "join.toml").write_text(text, encoding="utf-8")
     done = run("check", "join.toml", cwd=tmp_path)
     assert done.stdout.rstrip().endswith("Three connections share three links.\n\nLook at the rates.")
-    done = run("run", "join.toml", cwd=tmp_path)
-    assert done.stdout.startswith("Join and leave\nThree connections share three links.\n\nconnection")
-    assert "Look at" not in done.stdout
+    assert run("run", "join.toml", cwd=tmp_path).stdout.startswith("connection")
+    shown = on_terminal("run", str(tmp_path / "join.toml"))
+    assert shown.index("Join and leave") < shown.index("Three connections share three links.")
+    assert "Look at" not in shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -119,7 +120,8 @@ def tell_stopped(stopped: RunInterrupted, out: Path | None) -> None:
 
 def _print(result: Result, rows: int) -> None:
     meta = result.meta
-    _print_story(meta)
+    if sys.stdout.isatty():
+        _print_story(meta)
     print_connections(result.connections, rows)
     print_links(result.links)
     typer.echo()
