@@ -96,10 +96,29 @@ def test_a_shell_completes_commands_and_options_and_loads_one_command_at_most():
     assert complete("s") == ["solve", "sweep", "serve", "share", "send"]
     assert {"--seed", "--set"} <= set(complete("run", "--s"))
     assert complete("list", "pro") == ["protocols"]
-    shown = subprocess.run(
-        [*PROGRAM, "--show-completion"], capture_output=True, text=True, env=os.environ | {"SHELL": "/bin/bash"}
+    assert complete("perf", "--control", "cu") == ["cubic"]
+    assert complete("solve", "--method", "sw") == ["swan"]
+
+
+def test_bash_completes_by_the_script_that_is_printed(tmp_path):
+    program = tmp_path / "anabranch"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{PROGRAM[-1]}" "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    words = 'COMP_WORDS=(anabranch completion f); COMP_CWORD=2; _anabranch_completion anabranch; echo "${COMPREPLY[@]}"'
+    done = subprocess.run(
+        ["bash", "-c", f'eval "$(anabranch completion bash)"; {words}'],
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"},
     )
-    assert "complete -o default -F _anabranch_completion anabranch" in shown.stdout or shown.returncode != 0
+    assert (done.stdout, done.stderr) == ("fish\n", "")
+
+
+@pytest.mark.parametrize(("shell", "word"), [("bash", "complete "), ("zsh", "compdef"), ("fish", "complete --command")])
+def test_each_shell_has_a_script(shell, word):
+    done = run("completion", shell)
+    assert (done.returncode, word in done.stdout) == (0, True)
+    assert "anabranch" in done.stdout
 
 
 def test_the_package_and_the_help_load_no_tables_and_no_figures():

@@ -45,6 +45,7 @@ GROUPS = {
         "trace": "Describe and convert traces of links.",
         "examples": "Copy the example scenarios and sweeps into a folder.",
         "list": "List names: protocols, nodes, links, papers and others.",
+        "completion": "Print the script for completion in a shell.",
     },
 }
 """The commands by their groups, each by the name of its module, with what the help says of it."""

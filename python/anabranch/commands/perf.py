@@ -43,6 +43,9 @@ def command(
     url: Annotated[
         str | None, typer.Argument(help="The URL that the server prints: anabranch://HOST:PORT/?pin=...")
     ] = None,
+    client: Annotated[
+        str | None, typer.Option("-c", metavar="URL", help="Measure with the server of this URL, as without -c.")
+    ] = None,
     serve: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Serve at this address and port, such as 0.0.0.0:4433.")
     ] = None,
@@ -63,7 +66,13 @@ def command(
         ),
     ] = None,
     control: Annotated[
-        str, typer.Option("--control", "-C", help=f"Congestion control of the sender: {', '.join(CONTROLS)}.")
+        str,
+        typer.Option(
+            "--control",
+            "-C",
+            autocompletion=lambda incomplete: [name for name in CONTROLS if name.startswith(incomplete)],
+            help=f"Congestion control of the sender: {', '.join(CONTROLS)}.",
+        ),
     ] = "lia",
     groups: Groups = None,
     reverse: Annotated[
@@ -89,6 +98,10 @@ def command(
     """Run `HELP`."""
     if not _core.HAS_LIVE:
         raise NoLivePartError
+    if client is not None:
+        if url is not None:
+            raise ValueError("there are two URLs; give one, with -c or without")
+        url = client
     if server:
         if serve is not None:
             raise ValueError("-s serves at all addresses, and --serve at one; give one of them")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from anabranch.solvers.describe import help_of
+from anabranch.solvers.methods import METHODS
 from anabranch.solvers.options import OPTIONS
 
 if TYPE_CHECKING:
@@ -38,9 +39,19 @@ def _parameter(name: str) -> inspect.Parameter:
     if option.default is None:
         kind = kind | None
     more = " Repeatable: several are compared." if name in REPEATED else ""
-    declared = typer.Option(metavar=option.values.metavar, help=help_of(name) + more, show_default=False)
+    declared = typer.Option(
+        metavar=option.values.metavar,
+        help=help_of(name) + more,
+        show_default=False,
+        autocompletion=_methods if name == "method" else None,
+    )
     annotation = Annotated[kind, declared]  # type: ignore[valid-type]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=annotation)
+
+
+def _methods(incomplete: str) -> list[str]:
+    """Give the methods whose names begin like this, for completion in a shell."""
+    return [name for name in METHODS if name.startswith(incomplete)]
 
 
 def solver_options(given: dict[str, Any]) -> dict[str, Any]:
