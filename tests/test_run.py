@@ -1,8 +1,8 @@
 """``anabranch run``, ``check`` and ``list`` as a person meets them."""
 
 import json
-import re
 import os
+import re
 import signal
 import subprocess
 import sys
