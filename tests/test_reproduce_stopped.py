@@ -149,7 +149,11 @@ def test_a_kill_keeps_what_is_done_and_hides_nothing(experiments, tmp_path: Path
     ("words", "code", "reason"),
     [
         (["nothing"], 2, "there is no paper `nothing`"),
-        ([PAPER, "table-8"], 2, "there is no `table-8` of upward-max-min; there is table-7, figure-3"),
+        (
+            [PAPER, "table-8"],
+            2,
+            "there is no `table-8` of upward-max-min (did you mean `table-7`?); there is table-7, fig",
+        ),
         ([PAPER, "table-7", "--report", "/proc/report"], 2, "it cannot be put there"),
         ([PAPER, "--scale", "0"], 2, "scale is 0.0; it must be over 0 and at most 1"),
     ],

@@ -63,7 +63,7 @@ def test_families_have_protocols_of_the_same_capabilities():
         for family in windows
         for name in families[family]
     )
-    several = {name for name, own in capabilities.items() if own["many_paths"]}
+    several = {name for name, own in capabilities.items() if own["is_joint"]}
     of_several = ("Explicit rates over several paths", "Windows of several paths")
     assert several == {name for family in of_several for name in families[family]}
     assert _core.protocol_capabilities("no such protocol") is None

@@ -205,7 +205,7 @@ def _queue(result: Result) -> dict[str, Any]:
     if links.is_empty() or not links["most_packets"].max():
         return {}
     row = links.row(int(links["most_packets"].arg_max() or 0), named=True)
-    wait = row["most_wait_s"]
+    wait = row.get("most_wait_s")  # version 0.1 did not write it
     seconds = float(wait) if wait is not None and np.isfinite(wait) else None
     return {"queue_packets": int(row["most_packets"]), "queue_s": seconds, "queue_link": row["link"]}
 

@@ -190,14 +190,20 @@ def _send(
         if store.is_whole(made.run):
             yield made
         else:
-            under_way[task.remote(plan.resolved, made.run, place)] = made
+            under_way[task.remote(plan.resolved, plan.core.warnings, made.run, place)] = made
     return False
 
 
-def simulate(scenario: str, run: str, place: str | None) -> Sent:
-    """Simulate a resolved scenario, on a node; write it to the folder of the sweep, if that is there."""
+def simulate(scenario: str, warnings: list[str], run: str, place: str | None) -> Sent:
+    """Simulate a resolved scenario, on a node; write it to the folder of the sweep, if that is there.
+
+    A resolved scenario has all defaults written out, so ``warnings`` are those of the scenario as it was written.
+    """
     try:
-        result = replace(run_plan(read_plan(scenario), threads=1), scenario=scenario)
+        plan = read_plan(scenario)
+        result = run_plan(plan, threads=1)
+        of_run = result.meta["warnings"][len(plan.core.warnings) :]
+        result = replace(result, scenario=scenario, meta={**result.meta, "warnings": [*warnings, *of_run]})
         files = files_of(result)
         if place is not None:
             Store(Path(place)).put(run, files)
