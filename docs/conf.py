@@ -43,6 +43,18 @@ html_title = "anabranch"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_theme_options = {"top_of_page_buttons": []}
+templates_path = ["_templates"]
+# Those of furo, with a link to the glossary on every page.
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/search.html",
+        "words.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
 html_show_copyright = False
 html_show_sphinx = False
 html_copy_source = False
