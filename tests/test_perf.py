@@ -104,9 +104,13 @@ def test_another_fingerprint_is_refused(url, monkeypatch, capsys):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_end_a_server_and_a_measurement(number):
     words = [*PROGRAM, "perf"]
-    server = subprocess.Popen([*words, "--serve", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen(
+        [*words, "--serve", "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert server.stdout is not None
+    assert server.stderr is not None
     url = server.stdout.readline().strip()
+    assert server.stderr.readline() == f"on the other machine: anabranch perf '{url}'\n"
     client = subprocess.Popen([*words, url, "--time", "30s"], stdout=subprocess.PIPE, text=True)
     assert client.stdout is not None
     assert "Mbit/s" in client.stdout.readline()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import socket
 from contextlib import suppress
 from pathlib import Path
@@ -146,8 +147,11 @@ def _serve(server: _core.Perf) -> None:
         try:
             while True:
                 told = server.wait(LOOK_S)
-                if told is not None:
-                    typer.echo(told[1])
+                if told is None:
+                    continue
+                typer.echo(told[1])
+                if told[1].startswith("anabranch://"):
+                    typer.echo(f"on the other machine: anabranch perf {shlex.quote(told[1])}", err=True)
         finally:
             server.stop()
 
