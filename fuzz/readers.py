@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from anabranch import ScenarioError, read_demands, read_network, write_network
-from anabranch.sweeps.file import is_sweep, read_file
+from anabranch.sweeps import is_sweep, read_file
 from anabranch.sweeps.points import axes_of, points_of
 from anabranch.traces.read import read_trace
 from anabranch.traces.write import write_trace

@@ -333,7 +333,7 @@ def test_reproduce_has_codes_and_json():
 @pytest.mark.slow
 def test_the_demo_of_the_makefile_runs(tmp_path):
     root = Path(__file__).parents[1]
-    recipe = subprocess.run(["make", "-n", "demo"], cwd=root, capture_output=True, text=True, check=True).stdout
+    recipe = subprocess.run(["make", "-n", "demonstrated"], cwd=root, capture_output=True, text=True, check=True).stdout
     commands = [shlex.split(line)[1:] for line in recipe.splitlines() if line.startswith(".venv/bin/anabranch ")]
     assert len(commands) == 6
     for name in ("scenarios", "experiments"):
@@ -342,7 +342,7 @@ def test_the_demo_of_the_makefile_runs(tmp_path):
         done = run(*command, cwd=tmp_path)
         assert done.returncode == 0, (command, done.stderr)
     assert done.stdout == "runs/report.html\n"
-    # d-SLEN beside Vo-Le-Tran on scenario 3, and a solved network.
+    # d-SLEN beside Vo-Le-Tran, and a solved network.
     page = (tmp_path / "runs" / "report.html").read_text(encoding="utf-8")
     assert [json.loads(header)["kind"] for header in re.findall(r'id="run-\d">(.*?)</script>', page)] == [
         "run",
