@@ -338,6 +338,7 @@ def test_the_demo_of_the_makefile_runs(tmp_path):
     assert len(commands) == 6
     for name in ("scenarios", "experiments"):
         (tmp_path / name).symlink_to(root / name)
+    (tmp_path / "runs").mkdir()
     for command in commands:
         done = run(*command, cwd=tmp_path)
         assert done.returncode == 0, (command, done.stderr)
