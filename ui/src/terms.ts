@@ -40,6 +40,12 @@ export const TERMS = {
     more: "Other texts say flow.",
   },
   demand: { word: "demand", means: "The most that a connection can use." },
+  distance: {
+    word: "distance from fair",
+    means:
+      "The difference of a connection's rate from its fair rate, relative to that: of the delivered rate where protocols have windows, otherwise of the granted one.",
+    more: "Zero is fair; +50 % is half as much again as is fair.",
+  },
   error: {
     word: "error",
     means:
