@@ -62,8 +62,20 @@ function columnsOfRun(run: Run): Column[] {
     ...(counts ? arrived(0) : own(0)),
     ...(fair ? [rate("fair", "fair", 1, 1)] : []),
     ...(hasDistances(run) ? [distance] : []),
+    ...completionColumn(run),
     ...(counts ? own(2) : arrived(2)),
   ];
+}
+
+/** How long connections took to send their amounts, where some have sent them. */
+function completionColumn(run: Run): Column[] {
+  const times = run.header.connections.completion_s ?? [];
+  const greatest = Math.max(0, ...times.map((time) => time ?? 0));
+  if (!greatest) return [];
+  const unit = unitOf("completion_s", greatest);
+  const value = (c: number) => times[c];
+  const text = (c: number) => unit.text(times[c]);
+  return [{ heading: "completion", term: "completion", name: "completion_s", unit, minor: 1.5, value, text }];
 }
 
 /** The protocols, where there are several. */

@@ -34,6 +34,10 @@ export const TERMS = {
     means: "Weight times QoS factor.",
     more: "A connection with twice the claim gets twice the rate at the same bottleneck.",
   },
+  completion: {
+    word: "completion",
+    means: "The time from the start of a connection with a given amount until all of it has arrived.",
+  },
   connection: {
     word: "connection",
     means: "A pair of nodes with a demand and one or more paths.",
