@@ -31,6 +31,7 @@ export function Description({ text }: { text: string }) {
   );
 }
 
-function Pieces({ text }: { text: string }) {
+/** Words, with code between backquotes as code. */
+export function Pieces({ text }: { text: string }) {
   return <>{piecesOf(text).map((piece, i) => (piece.code ? <code key={i}>{piece.text}</code> : piece.text))}</>;
 }
