@@ -9,7 +9,13 @@ export function Description({ text }: { text: string }) {
   return (
     <section class="description" aria-label="description">
       {blocks.map((block, i) => {
-        if (block.kind === "drawing") return <pre key={i}>{block.text}</pre>;
+        if (block.kind === "drawing") {
+          return (
+            <pre key={i} class={block.text.includes("\n") ? "" : "line"}>
+              {block.text}
+            </pre>
+          );
+        }
         if (block.kind === "paragraph") {
           return (
             <p key={i}>
