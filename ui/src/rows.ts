@@ -75,7 +75,7 @@ function completionColumn(run: Run): Column[] {
   const unit = unitOf("completion_s", greatest);
   const value = (c: number) => times[c];
   const text = (c: number) => unit.text(times[c]);
-  return [{ heading: "completion", term: "completion", name: "completion_s", unit, minor: 1.5, value, text }];
+  return [{ heading: "completion", term: "completion", name: "completion_s", unit, minor: 0.5, value, text }];
 }
 
 /** The protocols, where there are several. */

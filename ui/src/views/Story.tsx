@@ -11,8 +11,7 @@ import { Term } from "./Term";
 
 /** The numbers of one run, large. */
 export function Tiles({ header }: { header: Header }) {
-  const figures =
-    header.kind === "run" ? (header.headline ? figuresOf(header.headline) : []) : figuresOfAllocation(header);
+  const figures = header.kind === "run" ? figuresOf(header) : figuresOfAllocation(header);
   const known = figures.filter((figure) => figure.value !== null);
   if (!known.length) return null;
   return (
@@ -45,8 +44,8 @@ interface Props {
 export function Comparison({ runs, labels, own, children }: Props) {
   const group = labels.find((label) => label.group.length > 1)?.group ?? [];
   const compared = group.flatMap((i) => {
-    const { headline } = (runs[i] as Run).header;
-    return headline ? [{ run: runs[i] as Run, label: labels[i] as Label, figures: figuresOf(headline) }] : [];
+    const { header } = runs[i] as Run;
+    return header.headline ? [{ run: runs[i] as Run, label: labels[i] as Label, figures: figuresOf(header) }] : [];
   });
   if (compared.length < 2) return <>{children}</>;
   const sentences = differences(
