@@ -85,7 +85,7 @@ def test_the_table_follows_the_slider(open_report):
     expect_rates(page, "first", "8.00", "8.00", "0.0")
     # One unit for the column.
     expect(page.locator(".connections thead th")).to_have_text(
-        ["connection", "granted Mbit/s", "fair Mbit/s", "from fair %", "delivered Mbit/s"]
+        ["connection", "granted Mbit/s", "fair Mbit/s", "from fair %", "completion s", "delivered Mbit/s"]
     )
     move_to(page, 4)
     expect_rates(page, "first", "7.00", "7.00", "0.0")

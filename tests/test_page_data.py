@@ -101,6 +101,16 @@ def test_percentiles_of_errors_are_those_of_the_result(result):
     assert np.isnan(np.delete(shown, at, axis=1)).all()
 
 
+def test_errors_are_those_of_delivered_rates_where_windows_were_recorded(windows):
+    content = result_content(windows)
+    shown = read_series(content.header, content.blob())["errors", "connection"]
+    rows = windows.series["connections"].filter(pl.col("time_s") == pl.col("time_s").max(), pl.col("fair_bps") > 0.0)
+    errors = (rows["delivered_bps"] / rows["fair_bps"] - 1.0).to_numpy()
+    assert len(errors) > 1
+    expected = [errors.min(), np.median(errors), errors.max()]
+    np.testing.assert_allclose(shown[[0, 2, 4], -1], expected, rtol=ROUNDED, atol=1e-6)
+
+
 def test_links_nodes_and_paths_are_known_by_number(result):
     header = result_content(result).header
     nodes, links = header["nodes"]["name"], header["links"]

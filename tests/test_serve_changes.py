@@ -156,6 +156,16 @@ def test_a_card_has_a_small_picture_and_the_numbers(client, folder):
     assert client.get("/api/runs/nobody/card").status_code == 404
 
 
+def test_a_card_of_a_run_whose_connections_are_there_for_an_instant_is_its_map(tmp_path):
+    ab.run(SCENARIOS / "classics" / "incast.toml").write(tmp_path / "incast")
+    with served(tmp_path) as client:
+        (run,) = client.get("/api/runs").json()["runs"]
+        picture = client.get(f"/api/runs/{run['id']}/card").json()["picture"]
+    assert picture["kind"] == "map"
+    # Ten servers, the switch and the client.
+    assert len(picture["nodes"]) == 12
+
+
 def test_a_card_of_an_allocation_is_its_map(tmp_path):
     scenario = ab.read_scenario(LINKED)
     ab.solve(scenario.network, scenario.demands, paths=scenario.demands.paths).write(tmp_path / "solved")

@@ -4,6 +4,7 @@ import { type ChartSpec, cutText, fromZero, type Making } from "./chart_spec";
 import { chartsOf, subflowChart, withCommonAxes } from "./charts";
 import { inks, lightness, lookOf, mixed, SHADES, seen, shadesOf } from "./colours";
 import type { Header, Run, Table } from "./data";
+import { comparedOf } from "./rival_charts";
 
 const NO = Number.NaN;
 
@@ -133,6 +134,18 @@ test("a chosen connection has its subflows, and the queues on its paths", () => 
 
 test("queues leave out links at which nothing waits", () => {
   expect(charts(null, null)[1]?.lines.map((line) => line.label)).toEqual(["y"]);
+});
+
+test("the first connections with a window are compared until the reader chooses", () => {
+  const making = makingOf({
+    ...TABLES,
+    "subflow window_bytes": [
+      [NO, NO, NO, NO],
+      [2, 2, 2, 2],
+    ],
+  });
+  expect(comparedOf(making.run, null, -1, "")).toEqual([1]);
+  expect(comparedOf(making.run, ["a"], -1, "")).toEqual([0]);
 });
 
 test("windows of rivals stand in one chart, and paths of one connection differ in their dashes", () => {

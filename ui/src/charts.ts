@@ -13,10 +13,11 @@ import {
   variableName,
 } from "./chart_spec";
 import { type Shade, seen } from "./colours";
+import { countedRate, distancesOf, hasDistances } from "./distance";
 import { capacities, loadOf, queues } from "./link_charts";
 import { looksOf } from "./looks";
 import { rivals, wayName } from "./rival_charts";
-import { greatest, MOST_LINES, matching, ratesOver, unmatched } from "./selection";
+import { greatest, greatestBy, MOST_LINES, matching, ratesOver, unmatched } from "./selection";
 import type { TermName } from "./terms";
 import { errorText, rateText, textOf } from "./units";
 
@@ -63,9 +64,10 @@ function shownRows({ run, shown }: Making, chosen: number, link: number): { rows
     return { rows, which: [...part(rows, over.length), `those over ${run.header.links.name[link]}`] };
   }
   const left = matching(run, shown.filter);
-  const rows = greatest(run, "connection", "error", left);
+  const isKnown = hasDistances(run);
+  const rows = isKnown ? greatestBy(left, (row) => distancesOf(run, row)) : left.slice(0, MOST_LINES);
   const byFilter = left.length < count ? " by the filter" : "";
-  const order = run.table("connection", "error") ? "the farthest from fair" : "the first ones";
+  const order = isKnown ? "the farthest from fair" : "the first ones";
   const isAdded = chosen >= 0 && !rows.includes(chosen);
   const some = rows.length < left.length ? [`${rows.length} of ${left.length}${byFilter}: ${order}`] : [];
   const all = byFilter && !some.length ? [`${rows.length} of ${count}${byFilter}`] : [];
@@ -158,6 +160,7 @@ function errors({ run, palette, own }: Making, of: "connection" | "link"): Chart
   const lines = table
     ? SPREAD.map((label, row) => ({ label, colour, values: table.row(row), width: row === MEDIAN ? 2 : 0 }))
     : [];
+  const isGranted = of === "connection" && countedRate(run) === "granted_bps";
   const [least, most] = [lines[0]?.values ?? NOTHING, lines[4]?.values ?? NOTHING];
   const peaks: Range = [quantile(least, 0), quantile(most, 1)];
   const reach = HIGHER * Math.max(0.01, -quantile(least, PEAKS), quantile(most, 1 - PEAKS));
@@ -165,8 +168,8 @@ function errors({ run, palette, own }: Making, of: "connection" | "link"): Chart
   return {
     kind: `errors ${of}`,
     title: of === "connection" ? "Distance from fair" : "Distance of bottlenecks from full",
-    note: `median; dark: 10th to 90th percentile; light: all${of === "connection" ? " that are granted a rate" : ""}`,
-    term: "error",
+    note: `median; dark: 10th to 90th percentile; light: all${isGranted ? " that are granted a rate" : ""}`,
+    term: of === "connection" ? "distance" : "error",
     column: "error",
     lines,
     bands: lines.length

@@ -39,6 +39,8 @@ export interface Connections {
   /** Of a run: when it started, and when it stopped; null where it stays. */
   start_s?: (number | null)[];
   stopped_s?: (number | null)[];
+  /** How long it took to send its amount; null where it has none, or has not sent all of it. */
+  completion_s?: (number | null)[];
   held_by?: string[];
   /** The name of the link that holds the largest subflow back. */
   bottleneck?: (string | null)[];

@@ -253,7 +253,11 @@ interface Label {
   reach: number;
 }
 
-/** Names beside their nodes, above where there is room; one that would lie on another wherever it is put is left out. */
+/**
+ * Names beside their nodes, above where there is room, and on no other node where that can be.
+ *
+ * A name that would lie on another one wherever it is put is left out.
+ */
 function drawNames(
   context: CanvasRenderingContext2D,
   seen: number[],
@@ -268,6 +272,10 @@ function drawNames(
   context.fillStyle = own.ink;
   context.lineWidth = 3;
   const taken: Label[] = [];
+  const discOf = (node: number): Label => {
+    const { x, y } = places[node] as Point;
+    return { x, y: y + 4, reach: radius };
+  };
   for (const node of seen) {
     const name = names[node] ?? "";
     const { x, y } = places[node] as Point;
@@ -279,7 +287,9 @@ function drawNames(
       { x: x + aside, y: y + 4, reach },
       { x: x - aside, y: y + 4, reach },
     ];
-    const label = choices.find((choice) => !taken.some((other) => overlap(choice, other)));
+    const free = choices.filter((choice) => !taken.some((other) => overlap(choice, other)));
+    const label =
+      free.find((choice) => seen.every((other) => other === node || !overlap(choice, discOf(other)))) ?? free[0];
     if (!label) continue;
     taken.push(label);
     context.strokeText(name, label.x, label.y);

@@ -7,6 +7,7 @@ import type { Drawing } from "./drawing";
 import { type Point, placed } from "./geometry";
 import { along, beside, curveOf, lengthOf, type Pipe, trimmed } from "./pipes";
 import { capacityAt, utilisation } from "./selection";
+import { type Box, boxOf, meet } from "./text_box";
 import { rateText, sizeText } from "./units";
 
 const FONT = "system-ui, sans-serif";
@@ -36,12 +37,15 @@ export function drawSmall(context: CanvasRenderingContext2D, drawing: SmallDrawi
   context.lineCap = "butt";
   const curves = pipes.map((pipe) => curveOf(pipe, nodes, links, view));
   for (const [i, pipe] of pipes.entries()) drawPipe(context, drawing, pipe, curves[i] as Point[]);
-  for (const [i, pipe] of pipes.entries()) {
+  const frees = pipes.map((pipe, i) => {
     const [from, to] = [links.source[pipe.link] as number, links.target[pipe.link] as number];
     const ends = [from, to].map((node) => reachOf(context, nodes.name[node] ?? "") + 6) as [number, number];
-    const free = trimmed(curves[i] as Point[], ...ends);
-    drawQueue(context, drawing, pipe, free);
-    drawName(context, drawing, pipe, free);
+    return trimmed(curves[i] as Point[], ...ends);
+  });
+  const rows = pipes.map((pipe, i) => drawQueue(context, drawing, pipe, frees[i] as Point[]));
+  const taken = pipes.map((pipe, i) => drawName(context, drawing, pipe, frees[i] as Point[]));
+  for (const [i, row] of rows.entries()) {
+    if (row) drawBacklog(context, drawing, (pipes[i] as Pipe).link, row, taken);
   }
   for (const [node, name] of nodes.name.entries()) drawNode(context, name, placed(nodes, node, view), own);
 }
@@ -121,11 +125,21 @@ function drawWay(context: CanvasRenderingContext2D, curve: Point[], own: Inks): 
   }
 }
 
-/** Packets that wait before the pipe, one behind the other from its mouth; hollow ones are the room of the longest queue. */
-function drawQueue(context: CanvasRenderingContext2D, drawing: SmallDrawing, pipe: Pipe, curve: Point[]): void {
+/** A row of packets: where it ends, and whether there is room for a text behind it. */
+interface Row {
+  end: Point;
+  isLong: boolean;
+}
+
+/**
+ * Packets that wait before the pipe, one behind the other from its mouth; hollow ones are the room of the longest queue.
+ *
+ * Gives the row, if there is one.
+ */
+function drawQueue(context: CanvasRenderingContext2D, drawing: SmallDrawing, pipe: Pipe, curve: Point[]): Row | null {
   const { run, sample, scales, own } = drawing;
   const waiting = run.table("link", "backlog_bytes")?.at(pipe.link, sample);
-  if (waiting === undefined || Number.isNaN(waiting) || pipe.width <= 2 || !(scales.backlog_bytes > 0)) return;
+  if (waiting === undefined || Number.isNaN(waiting) || pipe.width <= 2 || !(scales.backlog_bytes > 0)) return null;
   const side = inwards(pipe);
   const row = beside(curve, side * (pipe.width / 2 + 8));
   const filled = (PACKETS * waiting) / scales.backlog_bytes;
@@ -136,10 +150,24 @@ function drawQueue(context: CanvasRenderingContext2D, drawing: SmallDrawing, pip
     drawPacket(context, place, Math.min(Math.max(filled - count, 0), 1), own);
     end = place;
   }
-  if (waiting === 0 || lengthOf(row) < STEP * PACKETS + ROOM_FOR_TEXT) return;
-  const text = sizeText(waiting);
+  return { end, isLong: waiting > 0 && lengthOf(row) >= STEP * PACKETS + ROOM_FOR_TEXT };
+}
+
+/** How much waits, behind its packets where no other text stands; this text then takes its place. */
+function drawBacklog(
+  context: CanvasRenderingContext2D,
+  { run, sample, own }: SmallDrawing,
+  link: number,
+  { end, isLong }: Row,
+  taken: Box[],
+): void {
+  if (!isLong) return;
+  const text = sizeText(run.table("link", "backlog_bytes")?.at(link, sample) ?? 0);
   context.font = `11px ${FONT}`;
   context.textAlign = "left";
+  const box = boxOf(end.x + 9, end.y + 4, context.measureText(text).width);
+  if (taken.some((other) => meet(box, other))) return;
+  taken.push(box);
   outlined(context, text, end.x + 9, end.y + 4, own.soft, own.paper);
 }
 
@@ -160,8 +188,8 @@ function drawPacket(context: CanvasRenderingContext2D, { x, y }: Point, share: n
 /** Names stand outside of bowed pipes, and queues inside. */
 const inwards = ({ bow }: Pipe): number => (bow > 0 ? -1 : 1);
 
-/** The name of a link and its capacity, beside its middle. */
-function drawName(context: CanvasRenderingContext2D, drawing: SmallDrawing, pipe: Pipe, curve: Point[]): void {
+/** The name of a link and its capacity, beside its middle; gives the place that they take. */
+function drawName(context: CanvasRenderingContext2D, drawing: SmallDrawing, pipe: Pipe, curve: Point[]): Box {
   const { run, sample, own, nodes, view } = drawing;
   const { links } = run.header;
   const i = Math.floor((curve.length - 1) / 2);
@@ -192,14 +220,17 @@ function drawName(context: CanvasRenderingContext2D, drawing: SmallDrawing, pipe
   // A short level link has room for one of both.
   const isShort = !isSteep && width + context.measureText(facts).width > lengthOf(curve) + 30;
   if (!title || isShort) {
-    outlined(context, title || facts, x, y, own.ink, own.paper);
-    return;
+    const text = title || facts;
+    const long = context.measureText(text).width;
+    outlined(context, text, x, y, own.ink, own.paper);
+    return boxOf(isSteep ? (isRight ? x : x - long) : x - long / 2, y, long);
   }
   const start = isSteep ? (isRight ? x : x - all) : x - all / 2;
   context.textAlign = "left";
   outlined(context, ` ${facts}`, start + width, y, own.soft, own.paper);
   context.font = `600 12.5px ${FONT}`;
   outlined(context, title, start, y, own.ink, own.paper);
+  return boxOf(start, y, all);
 }
 
 function drawNode(context: CanvasRenderingContext2D, name: string, { x, y }: Point, own: Inks): void {

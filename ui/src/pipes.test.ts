@@ -15,6 +15,20 @@ const header = {
 } as unknown as Header;
 const run = { header, subflowsOver: [[0], [], [1], []] } as unknown as Run;
 
+test("more than two parallel links are narrower, with one scale for all", () => {
+  const links = {
+    name: ["a", "b", "c"],
+    source: [0, 0, 0],
+    target: [1, 1, 1],
+    twin: [null, null, null],
+    capacity_bps: [10e6, 10e6, 5e6],
+  };
+  const many = { header: { ...header, links }, subflowsOver: [[0], [1], [2]] } as unknown as Run;
+  const widths = pipesOf(many, [5e6, 10e6]).map(({ width }) => width);
+  expect(widths[0]).toBeLessThan(0.6 * WIDEST);
+  expect(widths).toEqual([widths[0], widths[0], (widths[0] as number) / 2]);
+});
+
 test("links that connections use are pipes as wide as their capacity, and bow apart", () => {
   const pipes = pipesOf(run, [6e6, 12e6]);
   expect(pipes.map(({ link, width }) => [link, width])).toEqual([

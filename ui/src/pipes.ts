@@ -21,6 +21,9 @@ const NARROWEST = 7;
 const UNUSED = 2;
 /** Parallel links bow apart by this share of their length each; the outermost of many bow no more. */
 const BOW = 0.34;
+/** Of more parallel links than these pipes are narrower by a factor: names and queues have room between them. */
+const ROOMY = 2;
+const CLOSE = 0.55;
 
 /** Whether a network is small enough for names, capacities and queues at every link. */
 export function isSmall({ nodes, links }: Pick<Header, "nodes" | "links">): boolean {
@@ -42,12 +45,16 @@ export function pipesOf(run: Run, capacities: [number, number]): Pipe[] {
     const key = `${Math.min(source, target)} ${Math.max(source, target)}`;
     cables.set(key, [...(cables.get(key) ?? []), used.length ? used : [link]]);
   });
+  const most = Math.max(0, ...[...cables.values()].map((together) => together.length));
+  const widest = most > ROOMY ? CLOSE * WIDEST : WIDEST;
   const pipes: Pipe[] = [];
   for (const together of cables.values()) {
     const outermost = (together.length - 1) / 2;
     together.forEach((own, rank) => {
       const bow = (rank - outermost) * Math.min(BOW, BOW / outermost);
-      const widths = own.map((link) => (isUsed[link] ? widthOf(links.capacity_bps[link] ?? null, capacities) : UNUSED));
+      const widths = own.map((link) =>
+        isUsed[link] ? widthOf(links.capacity_bps[link] ?? null, capacities, widest) : UNUSED,
+      );
       own.forEach((link, i) => {
         const isForward = (links.source[link] as number) < (links.target[link] as number);
         const width = widths[i] as number;
@@ -64,10 +71,10 @@ export function pipesOf(run: Run, capacities: [number, number]): Pipe[] {
 const RATIO = 4;
 
 /** As wide as the capacity, on one scale for the page; what has no limit is the widest. */
-function widthOf(capacity: number | null, [least, most]: [number, number]): number {
-  if (capacity === null || !(most > 0)) return WIDEST;
+function widthOf(capacity: number | null, [least, most]: [number, number], widest: number): number {
+  if (capacity === null || !(most > 0)) return widest;
   const share = capacity / most;
-  return Math.max(NARROWEST, WIDEST * (most > RATIO * least ? Math.sqrt(share) : share));
+  return Math.max(NARROWEST, widest * (most > RATIO * least ? Math.sqrt(share) : share));
 }
 
 const STEPS = 28;
@@ -79,7 +86,7 @@ export function curveOf(pipe: Pipe, nodes: Nodes, links: Links, view: View): Poi
   const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
   const left = { x: (b.y - a.y) / length, y: -(b.x - a.x) / length };
   // A quadratic curve reaches half as far as its middle point.
-  const control = 2 * pipe.bow * Math.min(length, LONGEST);
+  const control = 2 * pipe.bow * Math.min(SHORTER * length, LONGEST);
   const middle = { x: (a.x + b.x) / 2 + left.x * control, y: (a.y + b.y) / 2 + left.y * control };
   const curve = Array.from({ length: STEPS + 1 }, (_, step) => {
     const t = step / STEPS;
@@ -89,8 +96,9 @@ export function curveOf(pipe: Pipe, nodes: Nodes, links: Links, view: View): Poi
   return pipe.lane ? beside(curve, pipe.lane) : curve;
 }
 
-/** Bows of longer links are those of this length, in pixels. */
+/** Bows of longer links are those of this length, in pixels; shorter links bow more for their length. */
 const LONGEST = 300;
+const SHORTER = 1.5;
 
 /** A line at a distance to the left of another one. */
 export function beside(curve: Point[], distance: number): Point[] {

@@ -31,13 +31,30 @@ const PATTERNS: (number[] | undefined)[] = [undefined, [9, 3], [2, 3], [9, 3, 2,
 export const hasRivals = (run: Run): boolean =>
   DRAWN.some(({ column }) => run.variables("subflow").includes(column)) && run.header.connections.name.length > 0;
 
-/** The connections that are compared, by number: those of the reader's choice, or the first ones, and the chosen one. */
+/** The connections that are compared, by number: those of the reader's choice, or the first ones of which something was
+ * recorded, and the chosen one. */
 export function comparedOf(run: Run, compared: string[] | null, chosen: number, filter: string): number[] {
   const { name } = run.header.connections;
   const own = compared
     ? name.flatMap((one, i) => (compared.includes(one) ? [i] : []))
-    : matching(run, filter).slice(0, FIRST);
+    : firstRecorded(run, matching(run, filter));
   return chosen >= 0 && !own.includes(chosen) ? [...own, chosen] : own;
+}
+
+/** The first connections with a window or a round trip; the first ones of all while these are not there yet. */
+function firstRecorded(run: Run, connections: number[]): number[] {
+  const tables = DRAWN.flatMap(({ column }) => run.table("subflow", column) ?? []);
+  const isRecorded = (connection: number) =>
+    (run.subflowsOf[connection] ?? []).some((subflow) =>
+      tables.some((table) => table.row(subflow).some((value) => !Number.isNaN(value))),
+    );
+  if (!tables.length) return connections.slice(0, FIRST);
+  const found: number[] = [];
+  for (const connection of connections) {
+    if (found.length === FIRST) break;
+    if (isRecorded(connection)) found.push(connection);
+  }
+  return found;
 }
 
 export function rivals(making: Making, chosen: number): ChartSpec[] {

@@ -1,8 +1,9 @@
 /** What the table of connections has in its columns, as numbers and as text. */
 
 import type { Run } from "./data";
+import { countedRate, distanceAt, hasDistances } from "./distance";
 import { type Unit, unitOf } from "./scaled";
-import { byDistance, errorAt, hasDemands, matching } from "./selection";
+import { byDistance, hasDemands, matching } from "./selection";
 import type { TermName } from "./terms";
 import { NONE, sampled } from "./units";
 
@@ -44,22 +45,37 @@ function columnsOfRun(run: Run): Column[] {
   const error = unitOf("error", 1);
   const distance: Column = {
     heading: "from fair",
-    term: "error",
+    term: "distance",
     name: "error",
     unit: error,
-    value: (c, sample) => sampled(errorAt(run, c, sample)),
-    text: (c, sample) => error.text(errorAt(run, c, sample)),
+    value: (c, sample) => sampled(distanceAt(run, c, sample)),
+    text: (c, sample) => error.text(distanceAt(run, c, sample)),
   };
   const [granted, fair, delivered] = rates;
   const all = !granted && !fair && !delivered;
-  // What was not recorded has no column.
+  const counts = delivered && (!granted || countedRate(run) === "delivered_bps");
+  const own = (minor: number) => (granted || all ? [rate("granted", "grant", 0, minor)] : []);
+  const arrived = (minor: number) => (delivered ? [rate("delivered", "goodput", 2, minor)] : []);
+  // What was not recorded has no column; the rate that counts stands first.
   return [
     ...protocolColumn(run),
-    ...(granted || all ? [rate("granted", "grant", 0, 0)] : []),
+    ...(counts ? arrived(0) : own(0)),
     ...(fair ? [rate("fair", "fair", 1, 1)] : []),
-    ...(run.table("connection", "error") ? [distance] : []),
-    ...(delivered ? [rate("delivered", "goodput", 2, granted ? 2 : 0)] : []),
+    ...(hasDistances(run) ? [distance] : []),
+    ...completionColumn(run),
+    ...(counts ? own(2) : arrived(2)),
   ];
+}
+
+/** How long connections took to send their amounts, where some have sent them. */
+function completionColumn(run: Run): Column[] {
+  const times = run.header.connections.completion_s ?? [];
+  const greatest = Math.max(0, ...times.map((time) => time ?? 0));
+  if (!greatest) return [];
+  const unit = unitOf("completion_s", greatest);
+  const value = (c: number) => times[c];
+  const text = (c: number) => unit.text(times[c]);
+  return [{ heading: "completion", term: "completion", name: "completion_s", unit, minor: 0.5, value, text }];
 }
 
 /** The protocols, where there are several. */

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Header, Run, Table } from "./data";
+import { distanceAt } from "./distance";
 import { bottlenecks, byDistance, greatest, linksOf, loadsOf, matching, sharesOn, utilisation } from "./selection";
 
 /** A run of two samples with tables as plain rows. */
@@ -18,7 +19,8 @@ function run(tables: Record<string, number[][]>, more: Partial<Header> = {}): Ru
     const at = (row: number, column: number) => rows[row]?.[column] ?? Number.NaN;
     return { at, row: (row: number) => new Float32Array(rows[row] ?? []) } as Table;
   };
-  return { header, table, subflowsOf: [[0, 1], [2], []] } as unknown as Run;
+  const variables = (of: string) => Object.keys(tables).flatMap((key) => key.split(`${of} `)[1] ?? []);
+  return { header, table, variables, times: [0, 1], subflowsOf: [[0, 1], [2], []] } as unknown as Run;
 }
 
 const NO = Number.NaN;
@@ -59,6 +61,20 @@ test("a connection's shares on links are those of its subflows there", () => {
     [2, 0.25],
   ]);
   expect([...sharesOn(run({}), 1, 0)]).toEqual([[0, 0]]);
+});
+
+test("a connection with little to send is fair with what it delivers, whatever its window would allow", () => {
+  const rates = {
+    "connection granted_bps": [[12], [8], [0]],
+    "connection delivered_bps": [[1], [6], [0]],
+    "connection fair_bps": [[1], [8], [NO]],
+    "connection error": [[11], [0], [NO]],
+  };
+  const windows = run({ ...rates, "subflow window_bytes": [[9], [9], [9]] });
+  expect([0, 1, 2].map((c) => distanceAt(windows, c, 0))).toEqual([0, -0.25, NO]);
+  expect(byDistance(windows, [0, 1, 2], 0)).toEqual([1, 0, 2]);
+  // Granted rates are what connections get where no protocol keeps a window.
+  expect(distanceAt(run(rates), 0, 0)).toBe(11);
 });
 
 test("of many rows those of the greatest mean size are shown, in their own order", () => {

@@ -1,6 +1,7 @@
 /** What of a run is to be seen: by the connection chosen, by the filter, by how far from fair. */
 
 import type { Run } from "./data";
+import { distanceAt } from "./distance";
 
 /** What the reader has chosen; views are functions of data and this. */
 export interface State {
@@ -49,11 +50,6 @@ export function matching(run: Run, filter: string): number[] {
 /** What is said where the filter leaves nothing. */
 export const unmatched = (filter: string): string => `no connection has \`${filter.trim()}\` in its name or protocol`;
 
-/** The error of a connection at a sample: NaN while it is not there. */
-export function errorAt(run: Run, connection: number, sample: number): number {
-  return run.table("connection", "error")?.at(connection, sample) ?? Number.NaN;
-}
-
 /** Whether some connection of an allocation asks for no more than so much. */
 export const hasDemands = (run: Run): boolean => run.header.connections.demand_bps?.some((d) => d !== null) ?? false;
 
@@ -64,7 +60,7 @@ export const hasDemands = (run: Run): boolean => run.header.connections.demand_b
  */
 function distance(run: Run, connection: number, sample: number, asked: boolean): number {
   const { kind, connections } = run.header;
-  if (kind === "run") return Math.abs(errorAt(run, connection, sample));
+  if (kind === "run") return Math.abs(distanceAt(run, connection, sample));
   if (!asked) return 1 / (connections.level_bps?.[connection] || Number.MIN_VALUE);
   const demand = connections.demand_bps?.[connection];
   return demand ? 1 - (run.table("connection", "granted_bps")?.at(connection, sample) ?? 0) / demand : 0;
@@ -84,8 +80,13 @@ export function byDistance(run: Run, connections: number[], sample: number): num
 /** The rows with the greatest mean size of what was sampled, in their own order. */
 export function greatest(run: Run, of: string, name: string, rows: number[], most = MOST_LINES): number[] {
   const table = run.table(of, name);
-  if (!table || rows.length <= most) return rows.slice(0, most);
-  const mean = new Map(rows.map((row) => [row, meanSize(table.row(row))]));
+  return table ? greatestBy(rows, (row) => table.row(row), most) : rows.slice(0, most);
+}
+
+/** The rows with the greatest mean size of their values, in their own order. */
+export function greatestBy(rows: number[], valuesOf: (row: number) => Float32Array, most = MOST_LINES): number[] {
+  if (rows.length <= most) return rows;
+  const mean = new Map(rows.map((row) => [row, meanSize(valuesOf(row))]));
   const order = [...rows].sort((a, b) => (mean.get(b) as number) - (mean.get(a) as number) || a - b);
   return order.slice(0, most).sort((a, b) => a - b);
 }

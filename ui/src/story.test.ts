@@ -28,8 +28,9 @@ const run = (protocol: string, headline: Partial<Headline>): Header =>
     name: protocol,
     title: "One",
     protocols: { [protocol]: {} },
+    connections: { name: [] },
     headline: { ...NONE, ...headline },
-  }) as Header;
+  }) as unknown as Header;
 
 const told = (...headers: Header[]) => differences(headers, labelsOf(headers));
 
@@ -81,9 +82,16 @@ test("losses and queues of many runs stand in one sentence", () => {
 });
 
 test("a number without a meaning is a dash", () => {
-  expect(figuresOf(NONE).map((figure) => figure.text)).toEqual(Array(7).fill("–"));
-  const never = { ...NONE, joins: { changes: 2, settled: 0, median_s: null, worst_s: null } };
+  expect(figuresOf(run("a", {})).map((figure) => figure.text)).toEqual(Array(8).fill("–"));
+  const never = run("a", { joins: { changes: 2, settled: 0, median_s: null, worst_s: null } });
   expect(figuresOf(never)[2]).toMatchObject({ text: "never", note: "after none of 2" });
+});
+
+test("the last one to send its amount stands beside the median", () => {
+  const own = run("a", {});
+  const connections = { ...own.connections, name: ["a", "b", "c"], completion_s: [0.002, 0.2, null] };
+  const figure = figuresOf({ ...own, connections }).at(-1);
+  expect(figure).toMatchObject({ label: "longest completion", text: "200 ms", note: "b; the median is 101 ms" });
 });
 
 test("an allocation says what it carries, who is worst off and how many links are full", () => {

@@ -1,6 +1,6 @@
 /** How a run went, in a few numbers; and in what runs of one scenario differ, in sentences. */
 
-import type { Header, Headline, Settling } from "./data";
+import type { Connections, Header, Headline, Settling } from "./data";
 import type { TermName } from "./terms";
 import { type Label, listed } from "./titles";
 import { digits, NONE, rateText, shareText, spanText } from "./units";
@@ -19,7 +19,8 @@ const share = (value: number | null): string => (value === null ? NONE : shareTe
 const index = (value: number): string => digits(value, 3);
 
 /** The numbers of a run, always the same ones in the same order. */
-export function figuresOf(headline: Headline): Figure[] {
+export function figuresOf({ headline, connections }: Header): Figure[] {
+  if (!headline) return [];
   return [
     fairness(headline),
     jain(headline),
@@ -28,7 +29,20 @@ export function figuresOf(headline: Headline): Figure[] {
     queue(headline),
     use(headline),
     lost(headline),
+    completion(connections),
   ];
+}
+
+/** The longest time that a connection took to send its amount, beside the median. */
+function completion({ name, completion_s }: Connections): Figure {
+  const known = (completion_s ?? []).flatMap((time, c) => (time === null ? [] : [{ time, who: name[c] }]));
+  known.sort((a, b) => a.time - b.time);
+  const [count, last] = [known.length, known[known.length - 1]];
+  const figure = { label: "longest completion", term: "completion" as const };
+  if (!last) return { ...figure, value: null, text: NONE, note: "" };
+  const median = ((known[(count - 1) >> 1]?.time ?? 0) + (known[count >> 1]?.time ?? 0)) / 2;
+  const note = count > 1 ? `${last.who}; the median is ${spanText(rounded(median))}` : `${last.who}`;
+  return { ...figure, value: last.time, text: spanText(rounded(last.time)), note };
 }
 
 function fairness({ fair_distance, worst_off, worst_share }: Headline): Figure {

@@ -34,12 +34,22 @@ export const TERMS = {
     means: "Weight times QoS factor.",
     more: "A connection with twice the claim gets twice the rate at the same bottleneck.",
   },
+  completion: {
+    word: "completion",
+    means: "The time from the start of a connection with a given amount until all of it has arrived.",
+  },
   connection: {
     word: "connection",
     means: "A pair of nodes with a demand and one or more paths.",
     more: "Other texts say flow.",
   },
   demand: { word: "demand", means: "The most that a connection can use." },
+  distance: {
+    word: "distance from fair",
+    means:
+      "The difference of a connection's rate from its fair rate, relative to that: of the delivered rate where protocols have windows, otherwise of the granted one.",
+    more: "Zero is fair; +50 % is half as much again as is fair.",
+  },
   error: {
     word: "error",
     means:

@@ -14,6 +14,7 @@ from anabranch.page.palette import looks
 from anabranch.page.settings import settings_of
 from anabranch.runs.columns import kind_of
 from anabranch.runs.headline import headline
+from anabranch.runs.settling import spread_of
 
 if TYPE_CHECKING:
     from anabranch.runs.result import Result
@@ -148,7 +149,8 @@ def _add_errors(content: Content, result: Result) -> None:
     times = np.array(content.header["times_s"])
     for of in ("connection", "link"):
         try:
-            frame = result.errors(PERCENTILES, of=of)
+            frame = _delivered_errors(result) if of == "connection" else None
+            frame = result.errors(PERCENTILES, of=of) if frame is None else frame
         except ScenarioError:  # not recorded
             continue
         if frame.is_empty():
@@ -157,3 +159,12 @@ def _add_errors(content: Content, result: Result) -> None:
         table = np.full((len(SPREAD), len(times)), np.nan)
         table[:, at] = frame.select(SPREAD).cast(pl.Float64).to_numpy().T
         content.add("errors", of, table)
+
+
+def _delivered_errors(result: Result) -> pl.DataFrame | None:
+    """Give how far delivered rates are from fair; nothing where no windows were recorded, and granted rates count."""
+    series = result.series
+    if not series.has("subflows", "window_bytes") or not series.has("connections", "delivered_bps", "fair_bps"):
+        return None
+    rows = series["connections"].filter(pl.col("fair_bps") > 0.0)
+    return spread_of(rows, pl.col("delivered_bps") / pl.col("fair_bps") - 1.0, PERCENTILES)

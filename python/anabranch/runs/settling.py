@@ -57,7 +57,11 @@ def error_percentiles(series: Series, percentiles: Sequence[float], of: str) -> 
         raise ScenarioError(f"errors need rates: {remedy}")
     own = series[kind]
     rows = own if of == "link" else own.filter(pl.col("granted_bps") > 0.0)
-    error = pl.col("error")
+    return spread_of(rows, pl.col("error"), percentiles)
+
+
+def spread_of(rows: pl.DataFrame, error: pl.Expr, percentiles: Sequence[float]) -> pl.DataFrame:
+    """Give the number, the means, the extremes and percentiles of errors at each sample that has some."""
     shares = (error.quantile(p / 100.0, "linear").alias(f"p{p:g}") for p in percentiles)
     found = rows.group_by("time_s").agg(
         *(error.count().alias("present"), error.mean().alias("mean"), error.abs().mean().alias("magnitude")),

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 POINTS = 120
 """The most points of a line: more cannot be seen in a small picture."""
+LEAST_POINTS = 3
+"""The points of a line that can be seen; of a run without such a line the network is shown."""
 
 MOST_LINES = 7
 MOST_LINKS = 600
@@ -118,7 +120,7 @@ def scenario_card(_teller: Teller, scenarios: Scenarios, source: Source) -> dict
 
 
 def _rates(result: Result) -> dict[str, Any] | None:
-    """Give rates over time, of the connections that delivered most; nothing if none were recorded."""
+    """Give rates over time, of the connections that delivered most; nothing if there are no lines."""
     has_data = bool(result.connections["sent_bytes"].sum())
     column = "delivered_bps" if has_data else "granted_bps"
     if not result.series.has("connections", column):
@@ -141,6 +143,9 @@ def _rates(result: Result) -> dict[str, Any] | None:
         own = means.filter(pl.col("connection") == name).drop_nulls().sort("bin")
         points = [[int(place), _short(value)] for place, value in own.select("bin", column).iter_rows()]
         lines.append({"name": name, "colour": colour, "points": points})
+    # Connections that are there for an instant are no lines.
+    if max((len(line["points"]) for line in lines), default=0) < LEAST_POINTS:
+        return None
     most = max((value for line in lines for _, value in line["points"]), default=0.0)
     return {"kind": "rates", "bins": POINTS, "most": most, "end_s": end_s, "lines": lines}
 

@@ -28,12 +28,19 @@ interface Props {
 
 export function Basics({ schema, value, seed, seedFault, name, locked, onValue, onSeed, onName }: Props) {
   const run = isTables(value.run) ? value.run : {};
+  const more = Math.max(0, ownersOf(value).length - MOST);
   const durationSchema = resolved(schema.properties?.run ?? {}, schema).properties?.duration ?? {};
   return (
     <fieldset class="basics" disabled={locked}>
       {slotsOf(value).map((slot) => (
         <Protocol key={slot.path.join(".")} {...{ schema, value, slot, onValue }} />
       ))}
+      {more ? (
+        <p class="more">
+          {more} more {more === 1 ? "connection has a protocol" : "connections have protocols"} under “connection” and
+          “traffic” in all settings
+        </p>
+      ) : null}
       <label>
         <span>duration</span>
         <input
@@ -99,10 +106,8 @@ function Protocol({ schema, value, slot, onValue }: ProtocolProps) {
 
 /** Where protocols are chosen: for all connections without their own, and for the first ones that have one. */
 export function slotsOf(value: Tables): Slot[] {
-  const entries = ["connection", "traffic"].flatMap((list) =>
-    (Array.isArray(value[list]) ? (value[list] as Value[]) : []).map((entry, i) => ({ list, entry, i })),
-  );
-  const owners = entries.filter(({ entry }) => isTables(entry) && entry.protocol !== undefined);
+  const entries = entriesOf(value);
+  const owners = ownersOf(value);
   const slots = owners.slice(0, MOST).map(({ list, entry, i }): Slot => {
     const name = isTables(entry) ? shown(entry.name) : "";
     return { path: [list, String(i), "protocol"], label: `protocol of ${name || `${list} ${i + 1}`}` };
@@ -113,6 +118,16 @@ export function slotsOf(value: Tables): Slot[] {
     ...slots,
   ];
 }
+
+/** All connections, and all kinds of traffic. */
+const entriesOf = (value: Tables): { list: string; entry: Value; i: number }[] =>
+  ["connection", "traffic"].flatMap((list) =>
+    (Array.isArray(value[list]) ? (value[list] as Value[]) : []).map((entry, i) => ({ list, entry, i })),
+  );
+
+/** Those of them with a protocol of their own. */
+export const ownersOf = (value: Tables) =>
+  entriesOf(value).filter(({ entry }) => isTables(entry) && entry.protocol !== undefined);
 
 function protocolSchema(schema: Schema, { path }: Slot): Schema {
   let own: Schema = schema;

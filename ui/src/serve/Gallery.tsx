@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Inks } from "../colours";
 import type { Palette } from "../data";
 import { useTheme } from "../theme";
+import { Pieces } from "../views/Description";
 import { factsOfScenario } from "./glance";
 import { EMPTY, hashOf } from "./route";
 import { ask, isAborted, reasonOf, type ScenarioCard, type ScenarioFacts } from "./server";
@@ -91,7 +92,11 @@ function Example({ file, palette, own }: { file: ScenarioFacts; palette: Palette
         <h3>
           <a href={href}>{file.title || file.file}</a>
         </h3>
-        {file.description ? <p class="sentence">{file.description}</p> : null}
+        {file.description ? (
+          <p class="sentence">
+            <Pieces text={file.description} />
+          </p>
+        ) : null}
         {failed ? <p class="failed">{failed}</p> : null}
       </div>
       <footer>

@@ -3,6 +3,7 @@
 import type { Inks } from "../colours";
 import type { Palette } from "../data";
 import { spanText } from "../units";
+import { Pieces } from "../views/Description";
 import { factsOfRun, nameOf, numbersOf, numbersOfSummary, whenText } from "./glance";
 import { hashOf } from "./route";
 import type { RunCard as Card, RunFacts } from "./server";
@@ -38,7 +39,11 @@ export function RunCard({ run, chosen, choose, rename, remove, palette, own }: P
           {protocolsText(run.protocols)}
           {stateText(run)}
         </p>
-        {run.description ? <p class="sentence">{run.description}</p> : null}
+        {run.description ? (
+          <p class="sentence">
+            <Pieces text={run.description} />
+          </p>
+        ) : null}
       </div>
       <dl class="numbers">
         {numbers.map(({ label, text, title }) => (

@@ -2,6 +2,7 @@
 
 import { createContext } from "preact";
 import { useContext, useState } from "preact/hooks";
+import { Pieces } from "../views/Description";
 
 import { appliedText } from "./defaults";
 import { sortedKeys } from "./key_order";
@@ -355,7 +356,11 @@ function Labelled({ name, path, required, help, children }: LabelledProps) {
 }
 
 function Help({ text }: { text: string | undefined }) {
-  return text ? <small>{text}</small> : null;
+  return text ? (
+    <small>
+      <Pieces text={text} />
+    </small>
+  ) : null;
 }
 
 /** The problem, if it is of this key or of one within it. */

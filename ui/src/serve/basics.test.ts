@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { put, slotsOf } from "./Basics";
+import { ownersOf, put, slotsOf } from "./Basics";
 
 test("a protocol is chosen where the scenario has it", () => {
   const paths = (value: Parameters<typeof slotsOf>[0]) => slotsOf(value).map((slot) => slot.path.join("."));
@@ -15,6 +15,12 @@ test("a protocol is chosen where the scenario has it", () => {
     "traffic.0.protocol",
   ]);
   expect(slotsOf({ connection: [{ name: "phone", protocol: "lia" }] })[0]?.label).toBe("protocol of phone");
+});
+
+test("of many protocols the first ones are chosen here, and all are counted", () => {
+  const connection = ["a", "b", "c", "d", "e", "f", "g"].map((name) => ({ name, protocol: "reno" }));
+  expect(slotsOf({ connection }).length).toBe(6);
+  expect(ownersOf({ connection: [...connection, { name: "h" }] }).length).toBe(7);
 });
 
 test("a value is put at its place, and empty tables go", () => {

@@ -136,12 +136,19 @@ function Opening({ runs, labels, own }: { runs: Run[]; labels: ReturnType<typeof
   const [only] = headers.length === 1 ? headers : [];
   const first = labels.findIndex((label) => label.group.length > 1);
   const description = only?.description ?? headers[first]?.description;
+  const told = description ? <Description text={description} /> : null;
   return (
     <section class="opening">
       <h1>{pageTitle(headers, labels)}</h1>
-      {description ? <Description text={description} /> : null}
-      {only ? <Dateline run={runs[0] as Run} own={own} /> : null}
-      {only ? <Tiles header={only} /> : <Comparison {...{ runs, labels, own }} />}
+      {only ? (
+        <>
+          {told}
+          <Dateline run={runs[0] as Run} own={own} />
+          <Tiles header={only} />
+        </>
+      ) : (
+        <Comparison {...{ runs, labels, own }}>{told}</Comparison>
+      )}
       {headers[0]?.compared ? <Beside compared={headers[0].compared} /> : null}
     </section>
   );

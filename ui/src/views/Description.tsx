@@ -9,7 +9,13 @@ export function Description({ text }: { text: string }) {
   return (
     <section class="description" aria-label="description">
       {blocks.map((block, i) => {
-        if (block.kind === "drawing") return <pre key={i}>{block.text}</pre>;
+        if (block.kind === "drawing") {
+          return (
+            <pre key={i} class={block.text.includes("\n") ? "" : "line"}>
+              {block.text}
+            </pre>
+          );
+        }
         if (block.kind === "paragraph") {
           return (
             <p key={i}>
@@ -31,6 +37,7 @@ export function Description({ text }: { text: string }) {
   );
 }
 
-function Pieces({ text }: { text: string }) {
+/** Words, with code between backquotes as code. */
+export function Pieces({ text }: { text: string }) {
   return <>{piecesOf(text).map((piece, i) => (piece.code ? <code key={i}>{piece.text}</code> : piece.text))}</>;
 }

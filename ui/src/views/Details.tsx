@@ -2,7 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 import type { Run } from "../data";
-import { bottlenecks, errorAt, type Update } from "../selection";
+import { countedRate, distanceAt } from "../distance";
+import { bottlenecks, type Update } from "../selection";
 import { errorText, rateText } from "../units";
 import { LinkName } from "./LinkName";
 import { PathLinks } from "./PathLinks";
@@ -65,11 +66,19 @@ function Sum({ run, connection, sample }: Pick<Props, "run" | "connection" | "sa
   if (isBefore) return <p>It has not started yet ({protocol}).</p>;
   if (granted === undefined) return <p>Its rates were not recorded ({protocol}).</p>;
   if (isGone) return <p>It has stopped ({protocol}).</p>;
-  const error = errorAt(run, connection, sample);
+  const distance = errorText(distanceAt(run, connection, sample));
+  const fairly = fair === undefined || Number.isNaN(fair) ? "" : `; ${rateText(fair)} would be fair (${distance})`;
+  if (countedRate(run) === "delivered_bps" && delivered !== undefined && !Number.isNaN(delivered)) {
+    return (
+      <p>
+        Under {protocol} <b>{rateText(delivered)}</b> arrive{fairly}. Its windows allow {rateText(granted)}.
+      </p>
+    );
+  }
   return (
     <p>
       Under {protocol} it may send at <b>{rateText(granted)}</b>
-      {fair === undefined || Number.isNaN(fair) ? "" : `; ${rateText(fair)} would be fair (${errorText(error)})`}
+      {fairly}
       {delivered === undefined || Number.isNaN(delivered) ? "" : `; ${rateText(delivered)} arrive`}.
     </p>
   );

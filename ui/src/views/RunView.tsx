@@ -190,10 +190,13 @@ function Head({ run, label, alone, own }: Pick<Props, "run" | "label" | "alone" 
 function Proof({ summary }: { summary: Record<string, unknown> }) {
   return (
     <p class="proof">
-      {proofOf(summary)} That is what the <Term of="certificate" /> says.
+      {unbroken(proofOf(summary))} That is what the <Term of="certificate" /> says.
     </p>
   );
 }
+
+/** A text in which no line ends within a number such as 1e-6. */
+const unbroken = (text: string): string => text.replace(/(\de)-(?=\d)/g, "$1\u2011");
 
 /** Why the connection that is worst off in an allocation gets no more, and which links hold others back. */
 function Lead({ run, update }: { run: Run; update: Update }) {

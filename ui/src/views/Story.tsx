@@ -1,5 +1,6 @@
 /** How runs went, in a few numbers, and in what they differ. */
 
+import type { ComponentChildren } from "preact";
 import type { Inks } from "../colours";
 import { seen } from "../colours";
 import type { Header, Run } from "../data";
@@ -10,8 +11,7 @@ import { Term } from "./Term";
 
 /** The numbers of one run, large. */
 export function Tiles({ header }: { header: Header }) {
-  const figures =
-    header.kind === "run" ? (header.headline ? figuresOf(header.headline) : []) : figuresOfAllocation(header);
+  const figures = header.kind === "run" ? figuresOf(header) : figuresOfAllocation(header);
   const known = figures.filter((figure) => figure.value !== null);
   if (!known.length) return null;
   return (
@@ -36,16 +36,18 @@ interface Props {
   runs: Run[];
   labels: Label[];
   own: Inks;
+  /** What the scenario is about. */
+  children: ComponentChildren;
 }
 
-/** The numbers of runs of one scenario beside each other, below what they mean in words. */
-export function Comparison({ runs, labels, own }: Props) {
+/** The numbers of runs of one scenario beside what the scenario is about, and what the numbers mean in words. */
+export function Comparison({ runs, labels, own, children }: Props) {
   const group = labels.find((label) => label.group.length > 1)?.group ?? [];
   const compared = group.flatMap((i) => {
-    const { headline } = (runs[i] as Run).header;
-    return headline ? [{ run: runs[i] as Run, label: labels[i] as Label, figures: figuresOf(headline) }] : [];
+    const { header } = runs[i] as Run;
+    return header.headline ? [{ run: runs[i] as Run, label: labels[i] as Label, figures: figuresOf(header) }] : [];
   });
-  if (compared.length < 2) return null;
+  if (compared.length < 2) return <>{children}</>;
   const sentences = differences(
     runs.map((run) => run.header),
     labels,
@@ -54,13 +56,16 @@ export function Comparison({ runs, labels, own }: Props) {
   const known = rows.filter((row) => compared.some(({ figures }) => figures[row]?.value !== null));
   return (
     <section class="comparison" aria-label="comparison">
-      {sentences.length ? (
-        <ul class="sentences">
-          {sentences.map((sentence) => (
-            <li key={sentence}>{bound(sentence)}</li>
-          ))}
-        </ul>
-      ) : null}
+      <div>
+        {children}
+        {sentences.length ? (
+          <ul class="sentences">
+            {sentences.map((sentence) => (
+              <li key={sentence}>{bound(sentence)}</li>
+            ))}
+          </ul>
+        ) : null}
+      </div>
       <div class="scroll">
         <table>
           <thead>

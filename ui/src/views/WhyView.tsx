@@ -101,7 +101,7 @@ function Held({
         {capacity ? `is full, with ${rateText(capacity)}` : "has no capacity"}
         {others.length === 0
           ? ", and nobody else sends over it."
-          : `. Nobody there has a greater level than ${rateText(why.level)}: of ${others.length} ${others.length === 1 ? "other" : "others"}, ${reason.level} ${reason.level === 1 ? "is" : "are"} at the same level and ${lower} lower, held back elsewhere or by their demands. More for this one would be less for one that has no more.`}
+          : `. Nobody there has a greater level than ${rateText(why.level)}: of ${others.length} ${others.length === 1 ? "other" : "others"}, ${reason.level} ${reason.level === 1 ? "is" : "are"} at the same level and ${lower} lower, held back elsewhere or by their demands. To give this connection more, the link would have to take from another one that has no more.`}
       </p>
       {brief ? null : <Others {...{ run, link: bottleneck, others, update }} />}
     </div>
