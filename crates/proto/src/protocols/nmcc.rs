@@ -205,7 +205,7 @@ impl Coupling for Nmcc {
         self.starts[subflow] = Start::at(flows[subflow].window);
     }
 
-    fn on_signal(&mut self, flows: &[Flow], subflow: usize) {
+    fn on_signal(&mut self, flows: &[Flow], subflow: usize, _: f64) {
         self.starts[subflow] = Start::at(flows[subflow].window);
     }
 }

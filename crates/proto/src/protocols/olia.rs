@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::control::ConnectionView;
 use crate::protocols::capabilities::Capabilities;
 pub use crate::window::links;
-use crate::window::{Aimd, Coupling, Flow, WindowControl, known};
+use crate::window::{Acked, Aimd, Coupling, Flow, WindowControl, known};
 
 /// What the protocol can serve.
 pub const CAPABILITIES: Capabilities = Capabilities::WINDOWS;
@@ -96,11 +96,11 @@ impl Coupling for Olia {
         self.runs[subflow] = Run::default();
     }
 
-    fn on_ack(&mut self, subflow: usize, packets: u32) {
-        self.runs[subflow].since += u64::from(packets);
+    fn on_ack(&mut self, subflow: usize, acked: &Acked) {
+        self.runs[subflow].since += u64::from(acked.packets);
     }
 
-    fn on_signal(&mut self, _: &[Flow], subflow: usize) {
+    fn on_signal(&mut self, _: &[Flow], subflow: usize, _: f64) {
         let run = &mut self.runs[subflow];
         if run.since > 0 {
             *run = Run { before: run.since, since: 0 };
@@ -120,7 +120,7 @@ impl Coupling for Olia {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::testing::{flow, is_near};
+    use crate::window::testing::{acked, flow, is_near};
 
     fn olia(runs: &[u64]) -> Olia {
         Olia { runs: runs.iter().map(|&before| Run { before, since: 0 }).collect() }
@@ -158,11 +158,11 @@ mod tests {
         let mut olia = olia(&[0]);
         let flows = [flow(10.0, 1.0)];
         for (packets, rank) in [(7, 7.0), (5, 7.0), (4, 5.0)] {
-            olia.on_ack(0, packets);
+            olia.on_ack(0, &Acked { packets, ..acked(0.0, 1.0) });
             assert!(is_near(olia.worth(&flows, 0), rank));
-            olia.on_signal(&[], 0);
+            olia.on_signal(&[], 0, 10.0);
             // A second loss with nothing in between is none.
-            olia.on_signal(&[], 0);
+            olia.on_signal(&[], 0, 10.0);
         }
     }
 

@@ -84,9 +84,9 @@ pub trait Coupling: Send {
         let _ = (flows, subflow);
     }
 
-    /// Called when packets of a subflow are acknowledged.
-    fn on_ack(&mut self, subflow: usize, packets: u32) {
-        let _ = (subflow, packets);
+    /// Called when packets of a subflow are acknowledged, before its window grows.
+    fn on_ack(&mut self, subflow: usize, acked: &Acked) {
+        let _ = (subflow, acked);
     }
 
     /// Called when a subflow has sent nothing for long; its window is now no larger than the first.
@@ -94,9 +94,9 @@ pub trait Coupling: Send {
         let _ = (flows, subflow);
     }
 
-    /// Called when packets of a subflow were lost or marked, after its window was reduced.
-    fn on_signal(&mut self, flows: &[Flow], subflow: usize) {
-        let _ = (flows, subflow);
+    /// Called when packets of a subflow were lost or marked, after its window was reduced from `before` packets.
+    fn on_signal(&mut self, flows: &[Flow], subflow: usize, before: f64) {
+        let _ = (flows, subflow, before);
     }
 
     /// A coupling-specific value of the subflow, such as wVegas' rate at saturation.
@@ -139,7 +139,7 @@ impl<C: Coupling> WindowControl for Aimd<C> {
     fn on_ack(&mut self, subflow: usize, acked: &Acked) {
         self.flows[subflow].rtt = acked.smoothed;
         self.flows[subflow].is_silent = false;
-        self.coupling.on_ack(subflow, acked.packets);
+        self.coupling.on_ack(subflow, acked);
         if !acked.is_recovering && acked.is_limited {
             self.grow(subflow, f64::from(acked.packets));
         }
@@ -149,14 +149,14 @@ impl<C: Coupling> WindowControl for Aimd<C> {
         let least = self.coupling.floor();
         // Half of the packets in flight, if they are fewer than the window: an unused window says nothing of the path.
         let used = f64::from(in_flight.max(1));
-        let window = self.flows[subflow].window;
-        self.flows[subflow].window = window.min(used + 1.0);
+        let before = self.flows[subflow].window.min(used + 1.0);
+        self.flows[subflow].window = before;
         let down = self.coupling.decreased(&self.flows, subflow).max(least);
         let flow = &mut self.flows[subflow];
         flow.threshold = down;
         flow.is_silent |= signal == Signal::Timeout;
         flow.window = if signal == Signal::Timeout { 1.0 } else { down };
-        self.coupling.on_signal(&self.flows, subflow);
+        self.coupling.on_signal(&self.flows, subflow, before);
     }
 
     fn on_idle(&mut self, subflow: usize) {
