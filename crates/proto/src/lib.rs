@@ -2,10 +2,11 @@
 //!
 //! [`control`] has the traits, [`packet`] the contents of control packets, [`protocols`] one file for each protocol and
 //! the list of all, [`endpoint`] the machinery of sources and hops, [`window`] the decisions of protocols that keep
-//! windows, [`transport`] their sources and sinks.
+//! windows, [`transport`] their sources and sinks, [`formula`] formulas that scenario files give to a protocol.
 
 pub mod control;
 pub mod endpoint;
+pub mod formula;
 pub mod packet;
 pub mod protocols;
 #[cfg(test)]
