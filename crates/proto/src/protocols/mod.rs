@@ -21,6 +21,7 @@ pub mod erica;
 pub mod ewtcp;
 mod expect;
 mod family;
+pub mod formulas;
 pub mod gaimd;
 mod headroom;
 pub mod lgc;
@@ -190,6 +191,9 @@ protocols! {
     /// EWTCP: Reno on each subflow, with a smaller increase [wischik2011].
     Ewtcp(ewtcp): "ewtcp", "EWTCP", PathWindows,
         "windows of several paths that add up to one Reno [wischik2011]";
+    /// Formulas: two formulas of the scenario file say how windows grow and fall.
+    Formulas(formulas): "formulas", "Formulas", PathWindows,
+        "windows of one or several paths by two formulas in the scenario file, without compilation";
     /// GAIMD: Reno with any increase and any decrease [yang2000].
     Gaimd(gaimd): "gaimd", "GAIMD", LossWindows,
         "one window with any increase and decrease; smoother than Reno by default [yang2000]";
@@ -272,6 +276,13 @@ impl Protocol {
             Self::Dctcp(own) => smoothed(None, own.gain),
             _ => rtt,
         }
+    }
+
+    /// Number of paths of a connection for which no number is written: 4 if one control decides on all paths by the state
+    /// of all, else 1.
+    pub fn usual_paths(&self) -> usize {
+        let looks_around = if let Self::Formulas(own) = self { own.couples() } else { self.capabilities().is_joint() };
+        if looks_around { 4 } else { 1 }
     }
 
     /// Part of each link's capacity that the protocol does not hand out, 0 to 0.5.

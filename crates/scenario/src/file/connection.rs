@@ -152,10 +152,10 @@ impl ConnectionDefaults {
 }
 
 impl ConnectionValues {
-    /// Number of shortest paths of a connection under `protocol`: the written number, or else 4, or 1 if the
-    /// protocol does not couple paths; 4 without a protocol.
+    /// Number of shortest paths of a connection under `protocol`: the written number, or else the usual one of the
+    /// protocol; 4 without a protocol.
     pub fn paths_under(&self, protocol: Option<&Protocol>) -> PathCount {
-        let unwritten = if protocol.is_none_or(|protocol| protocol.capabilities().is_joint()) { 4 } else { 1 };
+        let unwritten = protocol.map_or(4, Protocol::usual_paths);
         self.paths.unwrap_or(PathCount::Exactly(unwritten))
     }
 }
