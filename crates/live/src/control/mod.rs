@@ -74,6 +74,15 @@ pub enum Unsuited {
         /// Title of the protocol.
         title: &'static str,
     },
+    /// The protocol is what its parameters say, and a name has none.
+    #[error(
+        "{title} needs its formulas, which stand in a scenario file that `anabranch live` runs; choose one of {}",
+        suited().join(", ")
+    )]
+    NeedsParameters {
+        /// Title of the protocol.
+        title: &'static str,
+    },
     /// The protocol does not use groups of paths.
     #[error(
         "{title} takes paths as they are, whether they share links or not; leave out the groups of paths, or choose {}",
@@ -121,7 +130,11 @@ pub fn named(name: &str) -> Result<Protocol, Unsuited> {
 fn check_anywhere(protocol: &Protocol) -> Result<(), Unsuited> {
     check(protocol)?;
     let (capabilities, title) = (protocol.capabilities(), protocol.title());
-    if capabilities.hears_capacities { Err(Unsuited::NeedsCapacities { title }) } else { Ok(()) }
+    match protocol {
+        Protocol::Formulas(_) => Err(Unsuited::NeedsParameters { title }),
+        _ if capabilities.hears_capacities => Err(Unsuited::NeedsCapacities { title }),
+        _ => Ok(()),
+    }
 }
 
 /// Checks that a protocol can control real connections, if it learns the capacities that it needs.

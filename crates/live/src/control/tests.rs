@@ -362,6 +362,7 @@ fn protocols_that_need_links_or_capacities_are_refused() {
     for name in ["d-slen", "xcp", "rcp"] {
         assert!(matches!(of(name), Err(Unsuited::NeedsLinks { .. })), "{name}");
     }
+    assert!(of("formulas").is_ok() && matches!(named("formulas"), Err(Unsuited::NeedsParameters { .. })));
     assert!(matches!(named("linux"), Err(Unsuited::Unknown { .. })));
     // On machines that halt it must not take every halt for a queue.
     assert!(matches!(named("wvegas"), Ok(Protocol::Wvegas(own)) if own.drain == Drain::Steady));
