@@ -123,6 +123,8 @@ def _serves(name: str) -> str:
 def _paths(capabilities: dict[str, bool]) -> str:
     if not capabilities["many_paths"]:
         return "one for each connection"
+    if capabilities["is_joint"] and capabilities["usually_one_path"]:
+        return "one or several for each connection; without `paths`, 4 if its subflows depend on each other, else 1"
     if capabilities["is_joint"]:
         return "one or several for each connection; 4 if `paths` is not written"
     return "one or several for each connection, each controlled by itself; 1 if `paths` is not written"

@@ -264,6 +264,7 @@ fn protocol_capabilities(name: &str) -> Option<BTreeMap<&'static str, bool>> {
     Some(BTreeMap::from([
         ("many_paths", capabilities.serves_many_paths()),
         ("is_joint", capabilities.is_joint()),
+        ("usually_one_path", protocol.usual_paths() == 1),
         ("weighted", matches!(capabilities.claims, Claims::Weighted { .. })),
         ("demands_as_links", capabilities.demands == Demands::AsLinks),
         ("hears_capacities", capabilities.hears_capacities),
