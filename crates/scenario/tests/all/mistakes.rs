@@ -109,6 +109,13 @@ fn values_that_cannot_be_are_refused_where_they_stand() {
         ("weight = \"a map\"", "line 10, column 10", "string \"a map\", expected a number"),
         ("protocol.d-slen = [\"paper\", 0, 0]", "line 10, column 19", "a list, expected a table in braces"),
         ("protocol = \"d-slem\"", "line 10, column 12", "did you mean `d-slen`?"),
+        (
+            "protocol.formulas = { increase = \"1 / windw\" }",
+            "line 10, column 34",
+            "character 5 of the formula: there is no variable `windw` (did you mean `window`?)",
+        ),
+        ("protocol.formulas = { increase = true }", "line 10, column 34", "a formula in quotes, such as"),
+        ("protocol.formulas = { floor = 0 }", "line 10, column 31", "it must be 1 to 1000"),
         ("protocol.d-slen = { floor = 2.0 }", "line 10, column 29", "it must be 0 to 0.1"),
         (
             "demand_changes = [{ at = \"1 s\", demand = \"5 Mbit/s\" }]",

@@ -190,6 +190,19 @@ fn numbers_of_paths_that_protocols_give_are_written_out() {
 }
 
 #[test]
+fn formulas_are_written_out_as_they_stand() {
+    let text =
+        format!("{PAIR}[[connection]]\nsource = \"a\"\ntarget = \"b\"\nprotocol.formulas = {{ increase = 0.01 }}\n");
+    let (first, whole, second) = both_plans(&text, None, None);
+    assert_same(&first, &second);
+    assert!(whole.contains("increase = \"0.01\"") && whole.contains("decreased = \"window / 2\""), "{whole}");
+    // Its subflows do not look at each other, so one path is the usual number.
+    assert!(whole.contains("paths = 1\n"), "{whole}");
+    let (_, whole, _) = both_plans(&text.replace("0.01", "\"1 / sum(window)\""), None, None);
+    assert!(whole.contains("paths = 4\n"), "{whole}");
+}
+
+#[test]
 fn times_of_paths_are_written_out() {
     let times =
         "path_times = [{}, { start = \"50 s\" }, { start = \"100 s\", stop = \"250 s\" }, { stop = \"9 s\" }]\n";
