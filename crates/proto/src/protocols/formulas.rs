@@ -1,4 +1,4 @@
-//! Formulas: window control by two formulas that stand in the scenario file, so that a protocol needs no compilation.
+//! Formulas: two formulas in the scenario file say how windows grow and fall, so that a protocol needs no compilation.
 //!
 //! ```text
 //! increase  = 1 / window     for each packet acknowledged in congestion avoidance, unless the scenario says otherwise
@@ -23,7 +23,7 @@
 //! < <= > >=                     1 if it holds, else 0
 //! if(condition, a, b)           a if condition is over 0, else b
 //! min max sqrt cbrt exp ln log2 abs
-//! sum(x) largest(x) smallest(x) of x over these flows subflows, where variables in x are those of each
+//! sum(x) largest(x) smallest(x) over the subflows that flows counts; variables in x are those of each
 //! ```
 //!
 //! Some protocols as formulas, with Scalable TCP [kelly2003]:
