@@ -73,7 +73,7 @@ impl Formula {
     pub fn value(
         &self,
         own: usize,
-        all: impl Iterator<Item = usize> + Clone,
+        all: &(impl Iterator<Item = usize> + Clone),
         of: impl Fn(Variable, usize) -> f64,
     ) -> f64 {
         self.program.value(own, all, of)

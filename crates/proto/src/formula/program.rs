@@ -88,7 +88,7 @@ impl Program {
     pub fn value(
         &self,
         own: usize,
-        all: impl Iterator<Item = usize> + Clone,
+        all: &(impl Iterator<Item = usize> + Clone),
         of: impl Fn(Variable, usize) -> f64,
     ) -> f64 {
         let mut totals = [0.0; MOST_TOTALS];

@@ -36,6 +36,9 @@ struct Reader<'a> {
     height: usize,
 }
 
+/// Operators of two values, by what is written for them.
+type Operators<const COUNT: usize> = [(&'static str, fn(f64, f64) -> f64); COUNT];
+
 type Read<T = ()> = Result<T, FormulaError>;
 
 impl<'a> Reader<'a> {
@@ -83,7 +86,7 @@ impl<'a> Reader<'a> {
     }
 
     fn formula(&mut self) -> Read {
-        const COMPARISONS: [(&str, fn(f64, f64) -> f64); 4] = [
+        const COMPARISONS: Operators<4> = [
             ("<=", |a, b| f64::from(a <= b)),
             (">=", |a, b| f64::from(a >= b)),
             ("<", |a, b| f64::from(a < b)),
@@ -98,7 +101,7 @@ impl<'a> Reader<'a> {
     }
 
     fn sum(&mut self) -> Read {
-        const SUMS: [(&str, fn(f64, f64) -> f64); 2] = [("+", |a, b| a + b), ("-", |a, b| a - b)];
+        const SUMS: Operators<2> = [("+", |a, b| a + b), ("-", |a, b| a - b)];
         self.product()?;
         while let Some(add) = self.operator(&SUMS) {
             self.product()?;
@@ -108,7 +111,7 @@ impl<'a> Reader<'a> {
     }
 
     fn product(&mut self) -> Read {
-        const PRODUCTS: [(&str, fn(f64, f64) -> f64); 2] = [("*", |a, b| a * b), ("/", |a, b| a / b)];
+        const PRODUCTS: Operators<2> = [("*", |a, b| a * b), ("/", |a, b| a / b)];
         self.signed()?;
         while let Some(multiply) = self.operator(&PRODUCTS) {
             self.signed()?;

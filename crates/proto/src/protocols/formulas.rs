@@ -43,9 +43,9 @@
 //! Such a value of `decreased` counts as window / 2. A loss never enlarges the window: `decreased` counts as at most
 //! window, and then as at least `floor`. Windows are 1 to 2^30 packets.
 //!
-//! While the round trip of a subflow is not known, it counts as the only one, and rtt, base_rtt and rate are not numbers,
-//! nor is anything that is computed of them. Of subflows on which other senders send, only window, rtt, rate and silent
-//! are known; there base_rtt is rtt, lost_at is window, and since is 0.
+//! While the round trip of a subflow is not known, it counts as the only one, and `rtt`, `base_rtt` and `rate` are not
+//! numbers, nor is anything that is computed of them. Of subflows on which other senders send, only `window`, `rtt`,
+//! `rate` and `silent` are known; there `base_rtt` is `rtt`, `lost_at` is `window`, and `since` is 0.
 //!
 //! A connection has 4 paths if `paths` is not written and a formula has `sum`, `largest`, `smallest` or `flows`.
 //! Otherwise it has 1, since its subflows would know nothing of each other.
@@ -146,7 +146,7 @@ impl Formulas {
     fn value(&self, formula: &Formula, flows: &[Flow], own: usize) -> Option<f64> {
         let is_known = flows[own].is_known();
         let all = (0..flows.len()).filter(|&i| if is_known { flows[i].is_known() } else { i == own });
-        let value = formula.value(own, all, |variable, subflow| self.variable(flows, variable, subflow));
+        let value = formula.value(own, &all, |variable, subflow| self.variable(flows, variable, subflow));
         value.is_finite().then_some(value)
     }
 }
