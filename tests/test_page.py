@@ -200,7 +200,9 @@ def test_runs_are_compared_in_numbers_and_in_words(open_report):
 def test_the_head_line_of_a_run_has_its_numbers(open_report):
     page = open_report("one")
     tiles = page.get_by_label("head line")
-    expect(tiles.locator(".large")).to_have_count(7)
+    expect(tiles.locator(".large")).to_have_count(8)
+    # Of the three only "last" has an amount, and sends all of it.
+    expect(tiles.locator("div").filter(has_text="longest completion")).to_contain_text("2.03 s")
     expect(tiles).to_contain_text("the fair rates have 0.993")
     expect(tiles).to_contain_text("4 packets")
 

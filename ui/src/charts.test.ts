@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 
 import { type ChartSpec, cutText, fromZero, type Making } from "./chart_spec";
 import { chartsOf, subflowChart, withCommonAxes } from "./charts";
-import { inks, lightness, lookOf, mixed, SHADES, seen, shadesOf } from "./colours";
+import { inks, legible, lightness, lookOf, mixed, SHADES, seen, shadesOf } from "./colours";
 import type { Header, Run, Table } from "./data";
 import { comparedOf } from "./rival_charts";
 
@@ -246,6 +246,15 @@ test("connections have shades of their protocol's colour, the first one the colo
   // Each connection is the first of its protocol.
   const rates = charts(null, null)[0]?.lines.filter((line) => !line.dashed);
   expect(rates?.map((line) => line.colour)).toEqual(["#0072b2", "#d55e00"]);
+});
+
+test("no line is lost on its paper", () => {
+  for (const own of [inks(false), inks(true)]) {
+    for (const colour of ["#3a2a00", "#002b2b", "#0072b2", "#ffe8a0", own.paper]) {
+      expect(Math.abs(lightness(legible(colour, own)) - lightness(own.paper))).toBeGreaterThanOrEqual(0.3);
+    }
+    expect(legible("#d55e00", own)).toBe(seen("#d55e00", own));
+  }
 });
 
 test("the shades of a colour can be told apart, and from paper", () => {

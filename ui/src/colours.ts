@@ -48,6 +48,16 @@ export function seen(colour: string, own: Inks): string {
   return colour.toLowerCase() === LIGHT.ink ? DARK.ink : mixed(colour, DARK.ink, LIGHTER);
 }
 
+/** Lines differ in lightness from their paper by this much at least. */
+const LEAST_CONTRAST = 0.3;
+
+/** A colour as it is seen on this paper, nearer to the ink where it would be lost on the paper. */
+export function legible(colour: string, own: Inks): string {
+  let found = seen(colour, own);
+  while (Math.abs(lightness(found) - lightness(own.paper)) < LEAST_CONTRAST) found = mixed(found, own.ink, LIGHTER);
+  return found;
+}
+
 /** The colour of a protocol, as it is seen on this paper. */
 export const protocolColour = (run: Run, connection: number, own: Inks): string =>
   seen(run.header.protocols[run.header.connections.protocol[connection] ?? ""]?.colour ?? LIGHT.ink, own);

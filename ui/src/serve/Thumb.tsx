@@ -1,6 +1,6 @@
 /** A small picture of a run, an allocation or a scenario: rates over time, or the network. */
 
-import { type Inks, seen, utilisationColour, utilisationRamp } from "../colours";
+import { type Inks, legible, utilisationColour, utilisationRamp } from "../colours";
 import type { Palette } from "../data";
 import type { MapPicture, Picture, RatesPicture } from "./server";
 
@@ -44,7 +44,7 @@ function Rates({ picture, own }: { picture: RatesPicture; own: Inks }) {
           key={line.name}
           points={line.points.map(at).join(" ")}
           fill="none"
-          stroke={seen(line.colour, own)}
+          stroke={legible(line.colour, own)}
           stroke-width={lines.length > 4 ? 1.5 : 2}
           stroke-linejoin="round"
         />
