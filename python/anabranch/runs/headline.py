@@ -159,7 +159,9 @@ def _mean_rates(result: Result, names: list[str]) -> tuple[NDArray[np.float64], 
     fair = pl.col("fair_bps") if has_fair else pl.lit(None, pl.Float64)
     # A connection has a fair rate while it is there.
     own = rows.with_columns(fair.alias("fair_bps")).drop_nulls(["fair_bps"] if has_fair else [column])
-    means = own.group_by("connection").agg(pl.col(column).mean(), pl.col("fair_bps").mean())
+    # In one piece and in order, so that equal samples have equal means to the last bit.
+    groups = own.rechunk().group_by("connection", maintain_order=True)
+    means = groups.agg(pl.col(column).mean(), pl.col("fair_bps").mean())
     ordered = pl.DataFrame({"connection": names}, schema={"connection": pl.String}).join(
         means.rename({column: "rate_bps"}), on="connection", how="left", maintain_order="left"
     )
