@@ -107,8 +107,10 @@ def test_marks_are_counted_by_who_fetches(lab, tmp_path):
     serve = (
         f"exec {words(*PROGRAM, 'share', tmp_path / 'shared', '--listen', '0.0.0.0:4433', '--host', '10.0.0.1')} > url"
     )
-    fetch = f'exec {words(*PROGRAM, "fetch")} "$(sed s/NAME/x/ url)" --control dctcp --to here'
-    client = f"while ! grep -q NAME url 2> /dev/null; do sleep 0.05; done; {fetch}"
+    # What is printed is the command that fetches the whole folder.
+    of_file = """sed "s/.*'\\(.*\\)\\/?\\(.*\\)'/\\1\\/x?\\2/" url"""
+    fetch = f'exec {words(*PROGRAM, "fetch")} "$({of_file})" --control dctcp --to here'
+    client = f"while ! grep -q pin url 2> /dev/null; do sleep 0.05; done; {fetch}"
     check_programs(emulate(tmp_path, line("dctcp"), at={"east": f"sh -c {words(client)}"}, serve=[("west", serve)]))
     assert (tmp_path / "here").stat().st_size == 10_000_000
 
