@@ -59,10 +59,13 @@ def replaced(place: Path | None, *, force: bool) -> Iterator[None]:
     try:
         yield
     finally:
-        if not os.path.lexists(place):
+        if os.path.lexists(place):
+            shutil.rmtree(aside, ignore_errors=True)
+        else:
+            # If even this fails, the old output stays beside its place: it is never removed without a new one.
             with suppress(OSError):
                 (aside / "old").rename(place)
-        shutil.rmtree(aside, ignore_errors=True)
+                aside.rmdir()
 
 
 def _is_ours(folder: Path) -> bool:
