@@ -11,7 +11,7 @@ const SATURATED = 0.99;
 const LEVELS = 64;
 /** Of more connections than these the paths are not drawn apart. */
 const MOST_PATHS = 8;
-/** Names are drawn where at most so many nodes are seen. */
+/** Names are drawn where at most this many nodes are seen. */
 const MOST_NAMES = 80;
 /** The least radius of a disc that is round. */
 const LEAST_DISC = 2;

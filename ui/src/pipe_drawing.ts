@@ -11,7 +11,7 @@ import { type Box, boxOf, meet } from "./text_box";
 import { rateText, sizeText } from "./units";
 
 const FONT = "system-ui, sans-serif";
-/** Pipes are filled with the colours of so many connections; more are drawn as one. */
+/** Pipes are filled with the colours of this many connections; more are drawn as one. */
 const MOST_BANDS = 10;
 /** How many packets stand for the longest queue of the page. */
 const PACKETS = 10;

@@ -19,7 +19,7 @@ const MORE: { column: string; title: string; term: TermName }[] = [
   { column: "marked_share", title: "Marked packets", term: "mark" },
 ];
 
-/** Of a long list so many connections are compared without being asked for. */
+/** The number of connections of a long list that are compared without being asked for. */
 export const FIRST = 3;
 /** Lines that can be told apart in one chart. */
 const MOST_SUBFLOWS = 10;

@@ -60,7 +60,7 @@ export function unitOf(column: string, most: number): Unit {
   };
 }
 
-/** With so many decimals the greatest values have three digits or four. */
+/** With this many decimals the greatest values have three digits or four. */
 const decimalsFor = (most: number): number => (most >= 999.5 ? 0 : most >= 99.95 ? 1 : 2);
 
 function numberText(value: number | null | undefined, divisor: number, decimals: number, sign: boolean): string {

@@ -170,7 +170,7 @@ function worstOff({ connections }: Header): Figure[] {
     : [];
 }
 
-/** Values differ if one is so many times another. */
+/** Values differ if one is this many times another. */
 const FACTOR = 1.5;
 /** Shares of use differ if they are so far apart. */
 const POINTS = 0.03;

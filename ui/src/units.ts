@@ -16,7 +16,7 @@ const SPANS: [number, string][] = [
 /** What stands where there is no number. */
 export const NONE = "–";
 
-/** Of the bits of a sampled value the page has so many behind the first one. */
+/** Of the bits of a sampled value the page has this many behind the first one. */
 const BITS = 12;
 
 /** A sampled value with the digits that it has: the shortest number that the page would hold as the same. */

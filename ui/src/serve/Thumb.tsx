@@ -9,7 +9,7 @@ const HEIGHT = 128;
 const EDGE = 12;
 /** Of more nodes than these only the cables are drawn. */
 const MOST_NODES = 400;
-/** Cables that lie side by side are drawn apart, at most so many. */
+/** Cables that lie side by side are drawn apart, up to this number. */
 const MOST_BESIDE = 4;
 
 interface Props {
