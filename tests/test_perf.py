@@ -101,6 +101,11 @@ def test_another_fingerprint_is_refused(url, monkeypatch, capsys):
     assert "the server's certificate has the fingerprint" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("words", "named"), [(("-t", "x"), "--time"), (("-P", "3", "-R"), "--reverse, --streams")])
+def test_a_server_refuses_what_its_clients_decide(words, named):
+    assert f"give {named} to `anabranch perf URL`" in str(perf("--serve", "127.0.0.1:0", *words).exception)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signals_end_a_server_and_a_measurement(number):
     words = [*PROGRAM, "perf"]

@@ -110,6 +110,18 @@ def command(
     if (url is None) == (serve is None):
         raise ValueError("perf needs either the URL of a server, or -s or --serve ADDRESS to be one")
     if serve is not None:
+        of_client = {
+            "--via": via,
+            "--groups": groups,
+            "--reverse": reverse,
+            "--time": time,
+            "--amount": amount,
+            "--streams": streams != STREAMS,
+            "--authorities": authorities,
+            "--json": as_json,
+        }
+        if given := [option for option, value in of_client.items() if value]:
+            raise ValueError(f"a server does what its clients ask for; give {', '.join(given)} to `anabranch perf URL`")
         _serve(_core.Perf.serve(serve, name or _own_name(serve), certificate, key))
         return
     assert url is not None
