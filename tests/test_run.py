@@ -62,8 +62,8 @@ def test_run_prints_connections_links_and_a_summary():
     done = anabranch("run", JOIN, "--rows", "2")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0].split() == ["connection", "protocol", "mean", "rate", "granted", "fair", "error", "completion"]
-    assert lines[1].split() == ["Mbit/s", "Mbit/s", "Mbit/s"]
+    assert lines[0].split() == ["connection", "protocol", "mean", "rate", "fair", "from", "fair", "completion"]
+    assert lines[1].split() == ["Mbit/s", "Mbit/s"]
     assert lines[2].split()[:2] == ["through", "d-SLEN"]
     assert lines[4] == "... and 1 more; --rows 0 shows all"
     assert lines[6].split() == ["link", "capacity", "utilisation", "longest", "queue", "dropped"]

@@ -47,7 +47,7 @@ export const TERMS = {
   distance: {
     word: "distance from fair",
     means:
-      "The difference of a connection's rate from its fair rate, relative to that: of the delivered rate where protocols have windows, otherwise of the granted one.",
+      "The difference of a connection's rate from its fair rate, relative to that. Over a run: of the mean delivered rate from the mean fair one. At an instant: of the delivered rate where protocols have windows, otherwise of the granted one.",
     more: "Zero is fair; +50 % is half as much again as is fair.",
   },
   error: {

@@ -132,7 +132,7 @@ def _json(result: Result, simulated: Result | None) -> dict[str, Any]:
 
 
 def _print(result: Result, rows: int) -> None:
-    print_connections(result.connections, rows)
+    print_connections(result, rows)
     print_links(result.links)
     _print_end(result)
 

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 HELP = """Simulate a scenario, packet by packet.
 
-Prints a row for each connection: its protocol, its mean rate (throughput), its granted rate and its fair rate at its
-last sample, the relative error between the two, and the time until its amount was delivered. A second table shows the
-links that dropped packets or have the greatest load.
+Prints a row for each connection: its protocol, its mean rate (throughput), its mean fair rate given its demand, the
+distance of the one from the other, relative to that, and the time until its amount was delivered. A second table shows
+the links that dropped packets or have the greatest load.
 
 Ctrl-C ends the run early, with exit code 130. The result so far is written to --out and marked as unfinished; --figures
 draws it. A second Ctrl-C has no effect until the tables are written; then it stops the drawing.
@@ -122,7 +122,7 @@ def _print(result: Result, rows: int) -> None:
     meta = result.meta
     if sys.stdout.isatty():
         _print_story(meta)
-    print_connections(result.connections, rows)
+    print_connections(result, rows)
     print_links(result.links)
     typer.echo()
     if result.residual is not None:
@@ -148,18 +148,19 @@ def _print_story(meta: dict[str, Any]) -> None:
     typer.echo()
 
 
-def print_connections(frame: pl.DataFrame, rows: int) -> None:
+def print_connections(result: Result, rows: int) -> None:
     """Print a row for each connection, at most `rows`; all if `rows` is 0."""
+    frame = result.connections
     shown = frame.head(rows) if rows else frame
+    means = result.mean_rates().head(len(shown))
     print_table(
         [
             column.names("connection", shown["connection"]),
             column.labels("protocol", shown["protocol"], leaves=1),
-            column.rates("mean rate", shown["mean_rate_bps"]),
-            column.rates("granted", shown["granted_bps"], leaves=2),
-            column.rates("fair", shown["fair_bps"]),
-            column.shares("error", shown["error"], digits=2),
-            column.times("completion", shown["completion_s"], leaves=3),
+            column.rates("mean rate", means["rate_bps"]),
+            column.rates("fair", means["fair_bps"]),
+            column.shares("from fair", means["distance"], sign=True),
+            column.times("completion", shown["completion_s"], leaves=2),
         ]
     )
     if len(frame) > len(shown):

@@ -197,20 +197,18 @@ def _errors(result: Result) -> str:
 
 
 def _connections(result: Result) -> str:
-    columns = ("connection", "protocol", "mean_rate_bps", "granted_bps", "fair_bps", "error", "completion_s")
+    means = result.mean_rates().select("rate_bps", "fair_bps", "distance").head(ROWS).iter_rows()
+    own = result.connections.select("connection", "protocol", "completion_s").head(ROWS).iter_rows()
     rows = [
         (
             name,
             protocol,
             rate(mean),
-            rate(granted),
             rate(fair),
-            "" if error is None else f"{error:.2%}",
+            "" if distance is None else f"{distance:+z.1%}",
             "" if completion is None else f"{completion:.4g} s",
         )
-        for name, protocol, mean, granted, fair, error, completion in result.connections.head(ROWS)
-        .select(columns)
-        .iter_rows()
+        for (name, protocol, completion), (mean, fair, distance) in zip(own, means, strict=True)
     ]
-    headings = ["connection", "protocol", "mean rate", "granted", "fair", "error", "completion"]
+    headings = ["connection", "protocol", "mean rate", "fair", "from fair", "completion"]
     return table(headings, rows, len(result.connections))

@@ -105,8 +105,7 @@ class Headline:
 def headline(result: Result) -> Headline:
     """Give the numbers that say how a run went.
 
-    Rates are means over the time for which a connection was there, after the warm-up: of the data that it delivered,
-    or of the rates that it was granted where no data were sent.
+    Rates, and how far they are from fair, are those of `Result.mean_rates`.
 
     Parameters
     ----------
@@ -119,19 +118,19 @@ def headline(result: Result) -> Headline:
 
 
 def _fairness(result: Result) -> dict[str, Any]:
-    names = result.connections["connection"].to_list()
-    rates, fair = _mean_rates(result, names)
+    means = result.mean_rates()
+    rates, fair = (means[name].fill_null(np.nan).to_numpy() for name in ("rate_bps", "fair_bps"))
     claims = _claims(result)
     found: dict[str, Any] = {"jain": _jain(rates / claims), "fair_jain": _jain(fair / claims)}
-    known = np.isfinite(rates) & (fair > 0.0)
-    if not known.any():
+    known = means.drop_nulls("distance")
+    if known.is_empty():
         return found
-    shares = rates[known] / fair[known]
-    worst = int(shares.argmin())
+    distances = known["distance"].to_numpy()
+    worst = int(distances.argmin())
     return found | {
-        "fair_distance": float(np.abs(shares - 1.0).mean()),
-        "worst_share": float(shares[worst]),
-        "worst_off": names[int(np.flatnonzero(known)[worst])],
+        "fair_distance": float(np.abs(distances).mean()),
+        "worst_share": float(1.0 + distances[worst]),
+        "worst_off": known["connection"][worst],
     }
 
 
@@ -144,29 +143,6 @@ def _jain(values: NDArray[np.float64]) -> float | None:
     own = own / largest
     # Rounding may lift it above its bound.
     return min(float(own.sum() ** 2 / (len(own) * (own**2).sum())), 1.0)
-
-
-def _mean_rates(result: Result, names: list[str]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give the mean rate and the mean fair rate of each connection over the same samples; NaN where unknown."""
-    nothing = np.full(len(names), np.nan)
-    has_data = bool(result.connections["sent_bytes"].sum())
-    column = "delivered_bps" if has_data else "granted_bps"
-    if not result.series.has("connections", column):
-        rates = result.connections["mean_rate_bps"].cast(pl.Float64).fill_null(np.nan).to_numpy()
-        return (rates if has_data else nothing), nothing
-    has_fair = result.series.has("connections", "fair_bps")
-    rows = result.series["connections"].filter(pl.col("time_s") > result.meta["warm_up_s"])
-    fair = pl.col("fair_bps") if has_fair else pl.lit(None, pl.Float64)
-    # A connection has a fair rate while it is there.
-    own = rows.with_columns(fair.alias("fair_bps")).drop_nulls(["fair_bps"] if has_fair else [column])
-    # In one piece and in order, so that equal samples have equal means to the last bit.
-    groups = own.rechunk().group_by("connection", maintain_order=True)
-    means = groups.agg(pl.col(column).mean(), pl.col("fair_bps").mean())
-    ordered = pl.DataFrame({"connection": names}, schema={"connection": pl.String}).join(
-        means.rename({column: "rate_bps"}), on="connection", how="left", maintain_order="left"
-    )
-    rate, fair_rate = (ordered[name].fill_null(np.nan).to_numpy() for name in ("rate_bps", "fair_bps"))
-    return rate, fair_rate
 
 
 OTHER_CLAIM = re.compile(r"\b(?:weight|qos)\b(?! = 1\.0$)", re.MULTILINE)
@@ -226,8 +202,9 @@ def _bottleneck_utilisation(result: Result) -> float | None:
     if not result.series.has("links", load, "error"):
         return None
     rows = result.series["links"].filter(pl.col("time_s") > result.meta["warm_up_s"], pl.col("error").is_not_null())
-    # Under the fair rates a bottleneck is as loaded as its capacity.
-    shares = rows.select(pl.col(load) / pl.col("fair_bps")).to_series().drop_nans().drop_nulls()
+    # Under the fair rates a bottleneck is as loaded as its capacity. A link without a limit is never full.
+    full = rows.filter(pl.col("fair_bps").is_finite(), pl.col("fair_bps") > 0.0)
+    shares = full.select(pl.col(load) / pl.col("fair_bps")).to_series().drop_nans().drop_nulls()
     return float(shares.to_numpy().mean()) if len(shares) else None
 
 

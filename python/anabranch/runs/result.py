@@ -11,6 +11,7 @@ import polars as pl
 
 from anabranch.errors import ScenarioError
 from anabranch.folder import new_folder
+from anabranch.runs.distances import mean_rates
 from anabranch.runs.protocols import window_protocols
 from anabranch.runs.scenario import read_scenario
 from anabranch.runs.series import Series
@@ -195,6 +196,21 @@ class Result:
         if self.spread is not None and set(percentiles) <= SPREAD_PERCENTILES:
             return spread_percentiles(self.spread, percentiles, of)
         return error_percentiles(self.series, percentiles, of)
+
+    def mean_rates(self) -> pl.DataFrame:
+        """Give the mean rate of each connection, its mean fair rate, and how far the one is from the other.
+
+        Means are over the time for which a connection is there, after the warm-up. A rate is what was delivered; where
+        no data were sent, what was granted. It is measured by the fair rate that the connection has given its demand,
+        so that one with little to send is not far from fair.
+
+        Returns
+        -------
+        DataFrame
+            A row for each connection: ``connection``, ``rate_bps``, ``fair_bps``, ``distance``. The distance is the
+            rate by the fair rate, less 1. What is not known is null; so is the distance from a fair rate of 0.
+        """
+        return mean_rates(self)
 
     def settling(self, tolerance: float = 0.01, *, of: str = "fair", hold_s: float = HOLD_S) -> pl.DataFrame:
         """Give the convergence time of rates after each instant at which connections came or went.
