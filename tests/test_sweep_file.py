@@ -15,7 +15,9 @@ from anabranch.errors import ScenarioError
 from anabranch.sweeps import is_sweep, read_file
 from anabranch.sweeps.points import axes_of, frame_of, points_of
 from anabranch.sweeps.runner import check_sweep
+from anabranch.sweeps.trial import corners_first, try_points
 from anabranch.sweeps.values import column, drawn, listed, toml
+from command import run
 
 SCENARIO = """
 [defaults.connection]
@@ -195,6 +197,35 @@ def test_a_value_that_no_point_can_have_is_told_and_a_combination_is_not(tmp_pat
     assert len(check_sweep(written(tmp_path, text.format("200 ms"))).points) == 4
     with pytest.raises(ScenarioError, match="stop"):
         check_sweep(written(tmp_path, text.format("0 ms")))
+
+
+NEVER = """
+[sweep]
+connection.0.start = ["150 ms", "0 ms"]
+connection.0.stop = ["100 ms", "200 ms"]
+seed = [1, 2, 3]
+"""
+
+
+def test_a_trial_plans_every_combination_and_tells_of_those_that_cannot_run(tmp_path):
+    # To stop at 100 ms after a start at 150 ms cannot be: one of four, and the first of all points.
+    tried = try_points(check_sweep(written(tmp_path, NEVER)))
+    assert (tried.combinations, tried.tried, len(tried.refused)) == (4, 4, 1)
+    assert "connection.0.start=150 ms connection.0.stop=100 ms" in str(tried.refused[0]).replace('"', "")
+    assert list(tried.first.values.values()) == [0.15, 0.2, 1]
+    done = run("check", tmp_path / "sweep.toml")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "note: 1 of 4 combinations of values cannot run, such as" in done.stdout
+
+
+def test_a_trial_that_takes_long_begins_with_the_ends_of_all_axes(tmp_path):
+    checked = check_sweep(written(tmp_path, "[sweep]\nconnection.0.weight = '1..9'\nseed = [7]\n"))
+    tried = try_points(checked, within_s=0.0)
+    assert (tried.combinations, tried.tried) == (9, 1)
+    assert [next(iter(point.values.values())) for point in corners_first(checked.points, checked)] == [
+        *(1, 9),
+        *range(2, 9),
+    ]
 
 
 def test_the_same_values_drawn_twice_are_one_point(points):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,10 +20,16 @@ from anabranch.number_labels import bytes_text
 from anabranch.runs.scenario import plan_facts, read_plan
 from anabranch.sweeps.recognise import is_sweep
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anabranch.sweeps import Tried
+
 HELP = """Check a scenario or a sweep file without running it; print a summary, or the first mistake.
 
-For a sweep file, every value is tried in the scenario, and its tables and figures with the first run, which is
-simulated for a moment. The exit code is 2 if there is a mistake.
+For a sweep file, every combination of values is tried in the scenario without a run, for some seconds at most; its
+tables and figures are tried with the first run, which is simulated for a moment. The exit code is 2 if there is a
+mistake.
 """
 
 
@@ -77,10 +83,11 @@ def _sweep_facts(file: Path, seed: int | None, sets: list[str] | None) -> tuple[
             f"{file}: it is a sweep file; --seed and --set are for scenarios, so write them into the file"
         )
     # Only now: what makes tables of sweeps takes longer to load than a scenario to check.
-    from anabranch.sweeps import check_sweep, try_columns
+    from anabranch.sweeps import check_sweep, try_columns, try_points
 
     checked = check_sweep(file)
-    try_columns(checked)
+    tried = try_points(checked)
+    try_columns(checked, tried.first)
     own = checked.sweep.file
     varied = {name: len(axis) for axis in checked.axes for name in axis.at(0)[1]}
     facts = {
@@ -91,8 +98,18 @@ def _sweep_facts(file: Path, seed: int | None, sets: list[str] | None) -> tuple[
         **({} if own.repeat is None else {"seeds": f"{own.repeat.least} to {own.repeat.most} at each point"}),
         "tables": [plan.file for plan in own.table],
         "figures": [plan.file for plan in own.figure],
+        "warnings": list(_notes(tried)),
     }
     return facts, ""
+
+
+def _notes(tried: Tried) -> Iterator[str]:
+    """Give what the trial of a sweep found, in sentences."""
+    if tried.refused:
+        count = f"{len(tried.refused)} of {tried.tried} combinations of values"
+        yield f"{count} cannot run, such as {tried.refused[0]}; the sweep notes them as failed, or [[leave_out]] them"
+    if tried.tried < tried.combinations:
+        yield f"the other {tried.combinations - tried.tried} of {tried.combinations} combinations were not tried"
 
 
 def _label(name: str) -> str:

@@ -9,13 +9,14 @@ if TYPE_CHECKING:
     from anabranch.sweeps.recognise import is_sweep
     from anabranch.sweeps.results import Swept, read_sweep
     from anabranch.sweeps.runner import Checked, Progress, check_sweep, other_versions, sweep
-    from anabranch.sweeps.trial import try_columns
+    from anabranch.sweeps.trial import Tried, try_columns, try_points
 
 __all__ = [
     "SUMMARY",
     "Checked",
     "Progress",
     "Swept",
+    "Tried",
     "check_sweep",
     "is_sweep",
     "other_versions",
@@ -23,6 +24,7 @@ __all__ = [
     "read_sweep",
     "sweep",
     "try_columns",
+    "try_points",
 ]
 
 _NAMES = {
@@ -31,7 +33,7 @@ _NAMES = {
     "recognise": ("is_sweep",),
     "results": ("Swept", "read_sweep"),
     "runner": ("Checked", "Progress", "check_sweep", "other_versions", "sweep"),
-    "trial": ("try_columns",),
+    "trial": ("Tried", "try_columns", "try_points"),
 }
 """The public names of each module."""
 
