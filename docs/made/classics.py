@@ -103,8 +103,8 @@ def draw_completions(axes: Axes, result: Result) -> None:
     axes.set_axisbelow(True)
 
 
-def draw(name: str) -> None:
-    """Run a classic and draw its figure."""
+def draw(name: str, folder: Path) -> None:
+    """Run a classic and draw its figure into a folder."""
     result = ab.run(SCENARIOS / f"{name}.toml")
     figure = Figure(figsize=(6.4, 2.7), layout="constrained")
     axes = figure.add_subplot()
@@ -117,10 +117,10 @@ def draw(name: str) -> None:
         axes.spines[side].set_visible(False)
     # Letters stay letters, so that a figure is small.
     with mpl.rc_context({"svg.fonttype": "none"}):
-        save(figure, IMAGES / f"{name}.svg")
+        save(figure, folder / f"{name}.svg")
 
 
 if __name__ == "__main__":
     IMAGES.mkdir(exist_ok=True)
     for file in sorted(SCENARIOS.glob("*.toml")):
-        draw(file.stem)
+        draw(file.stem, IMAGES)
