@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Header, Headline } from "./data";
-import { differences, figuresOf, figuresOfAllocation } from "./story";
+import { balanced, differences, figuresOf, figuresOfAllocation } from "./story";
 import { labelsOf } from "./titles";
 
 const NONE: Headline = {
@@ -103,4 +103,9 @@ test("an allocation says what it carries, who is worst off and how many links ar
     ["25 %", "of its demand for the worst-off", "a, 1 Mbit/s"],
     ["1", "link is full", "of 2"],
   ]);
+});
+
+test("tiles stand in rows of about the same length", () => {
+  expect([1, 2, 3, 5, 6, 7, 8].map((count) => balanced(count, 4))).toEqual([1, 2, 3, 3, 3, 4, 4]);
+  expect([balanced(8, 8), balanced(8, 2), balanced(9, 8)]).toEqual([8, 2, 5]);
 });

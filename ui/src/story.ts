@@ -104,6 +104,9 @@ function lost({ lost_share, dropped_packets }: Headline): Figure {
   return { label: "lost", term: "loss", value: lost_share, text, note };
 }
 
+/** How many of some things stand in a row of at most so many, so that all rows are about as long. */
+export const balanced = (count: number, most: number): number => Math.ceil(count / Math.ceil(count / most));
+
 export const countText = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
 
 /** The numbers of an allocation. */

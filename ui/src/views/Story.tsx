@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import type { Inks } from "../colours";
 import { seen } from "../colours";
 import type { Header, Run } from "../data";
-import { differences, type Figure, figuresOf, figuresOfAllocation } from "../story";
+import { balanced, differences, type Figure, figuresOf, figuresOfAllocation } from "../story";
 import type { Label } from "../titles";
 import { Marker } from "./Marker";
 import { Term } from "./Term";
@@ -15,17 +15,26 @@ export function Tiles({ header }: { header: Header }) {
   const known = figures.filter((figure) => figure.value !== null);
   if (!known.length) return null;
   return (
-    <dl class="tiles" aria-label="head line">
-      {known.map((figure) => (
-        <div key={figure.label}>
-          <dd class="large">{figure.text}</dd>
-          <dt>{termed(figure)}</dt>
-          {figure.note ? <dd class="note">{bound(figure.note)}</dd> : null}
-        </div>
-      ))}
-    </dl>
+    <div class="head-line">
+      <dl class="tiles" aria-label="head line" style={columnsOf(known.length)}>
+        {known.map((figure) => (
+          <div key={figure.label}>
+            <dd class="large">{figure.text}</dd>
+            <dt>{termed(figure)}</dt>
+            {figure.note ? <dd class="note">{bound(figure.note)}</dd> : null}
+          </div>
+        ))}
+      </dl>
+    </div>
   );
 }
+
+/** How many tiles stand in a row where there is little, some and much room. */
+const columnsOf = (count: number) => ({
+  "--few": balanced(count, 2),
+  "--some": balanced(count, 4),
+  "--many": balanced(count, 8),
+});
 
 /** A text in which no line ends between a number and its unit. */
 const bound = (text: string): string => text.replace(/(\d) (?=[%a-zµ]+)/gi, "$1\u00a0");
