@@ -46,14 +46,31 @@ def test_max_min_names_the_full_link_and_who_is_there_at_what_level(open_file, t
     told = why(page, "long")
     assert "It gets 2 Mbit/s and has no demand limit; its level is 2 Mbit/s" in told
     assert "b-c is full, with 4 Mbit/s" in told
-    assert "Nobody there has a greater level than 2 Mbit/s: of 1 other, 1 is at the same level and 0 lower" in told
+    assert "Its path leads over a full link on which nobody has a greater level than 2 Mbit/s." in told
+    assert "The only other one there is at the same level." in told
     assert "narrow 2 Mbit/s · level 2 Mbit/s" in told
     told = why(page, "wide")
-    assert "Nobody there has a greater level than 7 Mbit/s: of 2 others, 0 are at the same level and 2 lower" in told
+    assert "nobody has a greater level than 7 Mbit/s. Those who have a lower one are held back elsewhere" in told
+    assert "All 2 others there are at lower levels." in told
     told = why(page, "modest")
     assert "It gets 1 Mbit/s of its demand of 1 Mbit/s (100 %)" in told
     assert "Its demand is met." in told
     assert "is full" not in told
+
+
+@pytest.mark.slow
+def test_paths_are_numbered_in_order_and_no_sentence_comes_twice(open_file, tmp_path):
+    scenario = ab.read_scenario(Path(__file__).parents[1] / "scenarios" / "continent.toml")
+    demands = ab.gravity(scenario.network, "1 Tbit/s")
+    page = open_allocation(open_file, tmp_path, ab.solve(scenario.network, demands, paths=4))
+    lead = page.get_by_label("the worst-off")
+    starts = lead.locator("ol").evaluate_all("lists => lists.map(list => [list.start, list.children.length])")
+    # Each list goes on where the one before has ended.
+    assert len(starts) > 1
+    assert [start for start, _ in starts] == [1 + sum(count for _, count in starts[:i]) for i in range(len(starts))]
+    assert lead.locator("li[value]").count() == 0
+    sentences = [sentence for text in lead.locator("p").all_inner_texts() for sentence in text.split(". ")]
+    assert len(sentences) == len(set(sentences))
 
 
 def test_the_bottlenecks_are_listed_with_the_tightest_first(open_file, tmp_path, line):

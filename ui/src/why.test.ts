@@ -1,7 +1,18 @@
 import { expect, test } from "vitest";
 
 import { type Header, Run } from "./data";
-import { bottlenecksOf, costText, proofOf, type Reason, type Why, whyOf, worthText } from "./why";
+import {
+  bottlenecksOf,
+  costText,
+  groupsOf,
+  othersText,
+  proofOf,
+  type Reason,
+  verdictText,
+  type Why,
+  whyOf,
+  worthText,
+} from "./why";
 
 /** Two links in a row, of 10 and 4: a long connection with 2, a wide one with 7, a narrow one with 2, a modest one with 1. */
 const header = {
@@ -114,5 +125,38 @@ test("prices are told as they are, also where they are not those of the optimum"
     "It costs 200 % of what more is worth, more than its cheapest path: it stays unused.",
     "It costs 200 % of what more is worth, more than its cheapest path, and is in use all the same: that is not the optimum.",
     "It leads over a link without capacity.",
+  ]);
+});
+
+test("subflows of one bottleneck stand together, and are counted on through all", () => {
+  const at = (bottleneck: number | null) => ({ bottleneck, others: [] as unknown[] }) as Reason;
+  const why = { isMet: false, isPriced: false, reasons: [at(7), at(5), at(7), at(9)] } as unknown as Why;
+  const told = groupsOf(why).map(({ reasons, before }) => [reasons[0]?.bottleneck, reasons.length, before]);
+  expect(told).toEqual([
+    [7, 2, 0],
+    [5, 1, 2],
+    [9, 1, 3],
+  ]);
+  expect(groupsOf({ ...why, isMet: true }).map(({ reasons }) => reasons.length)).toEqual([4]);
+});
+
+test("what goes for all bottlenecks is said once, and of each who is there", () => {
+  const full = (count: number, level: number) => ({ bottleneck: 1, others: Array(count), level }) as unknown as Reason;
+  const why = (...reasons: Reason[]) => ({ level: 2e6, reasons }) as Why;
+  expect(verdictText(why(full(1, 1)))).toBe(
+    "Its path leads over a full link on which nobody has a greater level than 2 Mbit/s. To give this connection more, such a link would have to take from another one that has no more.",
+  );
+  const two = verdictText(why(full(3, 1), full(0, 0)));
+  expect(two).toContain("Each of its paths leads over a full link");
+  expect(two).toContain("Those who have a lower one are held back elsewhere, or by their demands.");
+  expect(verdictText(why(full(0, 0)))).toBe("");
+  const part = verdictText(why(full(1, 1), { bottleneck: null, others: [] as unknown[] } as Reason));
+  expect(part).toBe("Some of its paths lead over a full link on which nobody has a greater level than 2 Mbit/s.");
+  expect([othersText(1, 1), othersText(1, 0), othersText(2, 0), othersText(2, 2), othersText(37, 2)]).toEqual([
+    "The only other one there is at the same level.",
+    "The only other one there is at a lower level.",
+    "All 2 others there are at lower levels.",
+    "All 2 others there are at the same level.",
+    "Of 37 others there, 2 are at the same level and 35 lower.",
   ]);
 });

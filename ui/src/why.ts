@@ -2,7 +2,7 @@
 
 import type { Run } from "./data";
 import { fairnessText } from "./titles";
-import { shareText } from "./units";
+import { rateText, shareText } from "./units";
 
 /** Another connection on a link. */
 export interface Other {
@@ -64,6 +64,46 @@ export function whyOf(run: Run, connection: number): Why {
     isPriced: connections.marginal_utility !== undefined,
     reasons,
   };
+}
+
+/** Subflows that are told of together, and how many are told of before them. */
+export interface Group {
+  reasons: Reason[];
+  before: number;
+}
+
+/** Subflows with the same bottleneck, which is told of once; with prices or a demand that is met, all together. */
+export function groupsOf(why: Why): Group[] {
+  if (why.isPriced || why.isMet) return [{ reasons: why.reasons, before: 0 }];
+  const by = new Map<number | null, Reason[]>();
+  for (const reason of why.reasons) by.set(reason.bottleneck, [...(by.get(reason.bottleneck) ?? []), reason]);
+  let before = 0;
+  return [...by.values()].map((reasons) => {
+    before += reasons.length;
+    return { reasons, before: before - reasons.length };
+  });
+}
+
+/** Why nobody has to give way to a connection, once for all links that hold it back; empty where nobody else is there. */
+export function verdictText(why: Why): string {
+  const held = why.reasons.filter(({ bottleneck }) => bottleneck !== null);
+  if (!held.some(({ others }) => others.length)) return "";
+  const whole = held.length === why.reasons.length;
+  const which = !whole ? "Some of its paths lead" : held.length === 1 ? "Its path leads" : "Each of its paths leads";
+  const nobody = `${which} over a full link on which nobody has a greater level than ${rateText(why.level)}.`;
+  const isLower = held.some(({ others, level }) => level < others.length);
+  const lower = isLower ? " Those who have a lower one are held back elsewhere, or by their demands." : "";
+  const giving = " To give this connection more, such a link would have to take from another one that has no more.";
+  return `${nobody}${lower}${whole ? giving : ""}`;
+}
+
+/** How many others are on a link, and how many of these at the level of the connection itself. */
+export function othersText(count: number, level: number): string {
+  if (count === 1) return `The only other one there is ${level ? "at the same level" : "at a lower level"}.`;
+  if (level === 0 || level === count) {
+    return `All ${count} others there are at ${level ? "the same level" : "lower levels"}.`;
+  }
+  return `Of ${count} others there, ${level} ${level === 1 ? "is" : "are"} at the same level and ${count - level} lower.`;
 }
 
 /** Whether a subflow carries more than next to nothing of its connection's rate, as the certificate counts. */

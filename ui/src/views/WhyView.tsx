@@ -3,7 +3,17 @@
 import type { Run } from "../data";
 import type { Update } from "../selection";
 import { priceText, rateText, shareText } from "../units";
-import { costText, type Other, type Reason, type Why, whyOf, worthText } from "../why";
+import {
+  costText,
+  groupsOf,
+  type Other,
+  othersText,
+  type Reason,
+  verdictText,
+  type Why,
+  whyOf,
+  worthText,
+} from "../why";
 import { ConnectionName, LinkName } from "./LinkName";
 import { PathLinks } from "./PathLinks";
 import { Term } from "./Term";
@@ -44,64 +54,44 @@ export function WhyView({ run, connection, update, label = "chosen connection", 
       {why.isPriced ? <Worth run={run} connection={connection} why={why} /> : null}
       {why.isMet ? <p class="because">Its demand is met.</p> : null}
       {why.reasons.length ? null : <p class="because">It has no path.</p>}
-      {groups(why).map((reasons) => (
+      {why.isPriced || why.isMet ? null : <p class="because">{verdictText(why)}</p>}
+      {groupsOf(why).map(({ reasons, before }) => (
         <div key={reasons[0]?.subflow}>
-          {why.isPriced || why.isMet || !reasons[0] ? null : (
-            <Held {...{ run, reason: reasons[0], why, update, brief }} />
-          )}
-          <ol start={reasons[0] && why.reasons.indexOf(reasons[0]) + 1}>
+          {why.isPriced || why.isMet || !reasons[0] ? null : <Held {...{ run, reasons, update, brief }} />}
+          <ol start={before + 1}>
             {(brief ? reasons.slice(0, BRIEF) : reasons).map((reason) => (
-              <li key={reason.subflow} value={why.reasons.indexOf(reason) + 1}>
+              <li key={reason.subflow}>
                 <b>{rateText(reason.rate)}</b> over{" "}
                 <PathLinks run={run} path={run.header.subflows.path[reason.subflow] ?? []} update={update} />
                 {why.isPriced ? <Cost {...{ run, reason, why, update }} /> : null}
               </li>
             ))}
           </ol>
+          {brief && reasons.length > BRIEF ? <p class="more">and {reasons.length - BRIEF} more</p> : null}
         </div>
       ))}
     </section>
   );
 }
 
-/** Subflows with the same bottleneck, which is told of once; with prices or a demand that is met, all together. */
-function groups(why: Why): Reason[][] {
-  if (why.isPriced || why.isMet) return [why.reasons];
-  const by = new Map<number | null, Reason[]>();
-  for (const reason of why.reasons) by.set(reason.bottleneck, [...(by.get(reason.bottleneck) ?? []), reason]);
-  return [...by.values()];
-}
-
-/** What holds a subflow back: the full link, and why nobody there has to give way. */
-function Held({
-  run,
-  reason,
-  why,
-  update,
-  brief,
-}: {
-  run: Run;
-  reason: Reason;
-  why: Why;
-  update: Update;
-  brief: boolean;
-}) {
-  const { bottleneck, others } = reason;
+/** What holds some subflows back: the full link, and who else is there. */
+function Held({ run, reasons, update, brief }: { run: Run; reasons: Reason[]; update: Update; brief: boolean }) {
+  const { bottleneck, others, level } = reasons[0] as Reason;
   if (bottleneck === null) {
+    const which = reasons.length === 1 ? "This subflow has" : "These subflows have";
     return (
-      <p class="because held">This subflow has no bottleneck to the tolerance: the allocation is not fair to it.</p>
+      <p class="because held">
+        {which} no bottleneck to the tolerance: the allocation is not fair to {reasons.length === 1 ? "it" : "them"}.
+      </p>
     );
   }
-  const lower = others.length - reason.level;
   const capacity = run.header.links.capacity_bps[bottleneck];
   return (
     <div class="held">
       <p class="because">
         <LinkName run={run} link={bottleneck} update={update} />{" "}
         {capacity ? `is full, with ${rateText(capacity)}` : "has no capacity"}
-        {others.length === 0
-          ? ", and nobody else sends over it."
-          : `. Nobody there has a greater level than ${rateText(why.level)}: of ${others.length} ${others.length === 1 ? "other" : "others"}, ${reason.level} ${reason.level === 1 ? "is" : "are"} at the same level and ${lower} lower, held back elsewhere or by their demands. To give this connection more, the link would have to take from another one that has no more.`}
+        {others.length ? `. ${othersText(others.length, level)}` : ", and nobody else sends over it."}
       </p>
       {brief ? null : <Others {...{ run, link: bottleneck, others, update }} />}
     </div>
