@@ -114,3 +114,34 @@ def test_lines_of_one_protocol_have_colours_that_can_be_told_apart(open_file, ri
     for i, one in enumerate(parts):
         for other in parts[:i]:
             assert sum(abs(a - b) for a, b in zip(one, other, strict=True)) > 120
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "rows"), [(390, 4), (800, 2), (1280, 1), (1920, 1)])
+def test_the_tiles_of_the_head_line_stand_in_rows_of_the_same_length(open_file, tmp_path, width, rows):
+    write_report([result_content(ab.run(SCENARIOS / "join-and-leave.toml"))], tmp_path / "join.html")
+    tiles = open_file(tmp_path / "join.html", width=width).locator(".tiles > div")
+    tops = tiles.evaluate_all("tiles => tiles.map(tile => tile.getBoundingClientRect().top)")
+    assert [tops.count(top) for top in sorted(set(tops))] == [8 // rows] * rows
+
+
+CUT = """charts => charts.flatMap(chart => {
+  const canvas = chart.querySelector("canvas");
+  const pixels = canvas.getContext("2d").getImageData(0, 0, 1, canvas.height).data;
+  const end = chart.getBoundingClientRect().right + 0.5;
+  return [
+    ...(pixels.some(value => value) ? [`numbers of ${chart.textContent}`] : []),
+    ...[...chart.querySelectorAll(".ends li, .ends .value")]
+      .filter(name => name.getBoundingClientRect().right > end)
+      .map(name => name.textContent),
+  ];
+})"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_number_of_a_chart_is_cut_at_its_edges(open_file, tmp_path, width):
+    write_report([result_content(ab.run(SCENARIOS / "classics" / "incast.toml"))], tmp_path / "incast.html")
+    page = open_file(tmp_path / "incast.html", width=width)
+    expect(page.get_by_label("lines").get_by_text("server-6-switch")).to_be_visible()
+    assert page.locator("figure.chart").evaluate_all(CUT) == []

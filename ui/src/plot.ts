@@ -7,6 +7,7 @@ import type { Inks } from "./colours";
 import type { End } from "./labels";
 import { drawMarker, MARKER_SIZE } from "./markers";
 import type { Unit } from "./scaled";
+import { widthOfText } from "./text_width";
 import { spanText } from "./units";
 
 export interface Plotted {
@@ -79,7 +80,7 @@ export function optionsOf(
         ...ruled(own),
         ticks: { show: false },
         values: (_, ticks) => ticks.map((tick) => plotted().unit.tick(tick)),
-        size: (_, texts) => 8 + 6.6 * Math.max(2, ...(texts ?? []).map((text) => text.length)),
+        size: (_, texts) => axisRoom(texts ?? [], (text) => widthOfText(text, FONT)),
         space: 28,
       },
     ],
@@ -112,9 +113,19 @@ export function optionsOf(
   };
 }
 
+/** The least room of the ruler of values: of "10". */
+const LEAST_AXIS = 21;
+/** Between a number and the plot, and between it and the edge of the chart. */
+const BESIDE = 5;
+const EDGE = 2;
+
+/** How wide the ruler of values is, so that the longest of its numbers fits. */
+export const axisRoom = (texts: string[], widthOfText: (text: string) => number): number =>
+  Math.max(LEAST_AXIS, EDGE + BESIDE + Math.ceil(Math.max(0, ...texts.map(widthOfText))));
+
 function ruled(own: Inks): uPlot.Axis {
   const rule = { stroke: own.line, width: 1 };
-  return { stroke: own.soft, font: FONT, grid: rule, ticks: { ...rule, size: 4 }, gap: 5 };
+  return { stroke: own.soft, font: FONT, grid: rule, ticks: { ...rule, size: 4 }, gap: BESIDE };
 }
 
 function seriesOf(line: Line): uPlot.Series {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { unitOf } from "./scaled";
+import { extremesOf, unitOf } from "./scaled";
 
 test("a column has one unit, which fits its greatest value, and three digits", () => {
   const rates = unitOf("granted_bps", 8.14e6);
@@ -27,4 +27,11 @@ test("counts and packets are whole, and ticks have no needless zeros", () => {
   expect(unitOf("peak_packets", 589)).toMatchObject({ name: "packets" });
   expect([0, 2.5e6, 5e6].map(unitOf("granted_bps", 9e6).tick)).toEqual(["0", "2.5", "5"]);
   expect(unitOf("granted_bps", 0).name).toBe("bit/s");
+});
+
+test("a value beyond its axis has no more digits than others", () => {
+  // The axis reaches to 900 B, where peaks are cut.
+  const bytes = unitOf("backlog_bytes", 900);
+  expect([11406, 1425, 87.5].map(bytes.text)).toEqual(["11406", "1425", "87.5"]);
+  expect(extremesOf(Float32Array.of(3, Number.NaN, -2, 11406))).toEqual([-2, 11406]);
 });

@@ -55,7 +55,7 @@ export function unitOf(column: string, most: number): Unit {
   const sign = isSigned(column);
   return {
     name,
-    text: (value) => numberText(value, divisor, decimals, sign),
+    text: (value) => numberText(value, divisor, size / divisor, decimals, sign),
     tick: (value) => signed(String(Number((value / divisor).toPrecision(6))), sign && value > 0),
   };
 }
@@ -63,17 +63,34 @@ export function unitOf(column: string, most: number): Unit {
 /** With this many decimals the greatest values have three digits or four. */
 const decimalsFor = (most: number): number => (most >= 999.5 ? 0 : most >= 99.95 ? 1 : 2);
 
-function numberText(value: number | null | undefined, divisor: number, decimals: number, sign: boolean): string {
+function numberText(
+  value: number | null | undefined,
+  divisor: number,
+  most: number,
+  decimals: number,
+  sign: boolean,
+): string {
   if (value == null || Number.isNaN(value)) return NONE;
   if (!Number.isFinite(value)) return "unlimited";
   const own = value / divisor;
-  const text = own.toFixed(decimals);
+  // A value beyond its axis has no more digits than others.
+  const text = own.toFixed(Math.abs(own) > 1.001 * most ? Math.min(decimals, decimalsFor(Math.abs(own))) : decimals);
   if (Number(text) === 0) {
     // What is too small for the decimals of the column keeps a digit, but for rounding errors.
     if (Math.abs(own) < 1e-4 || sign || decimals === 0) return (0).toFixed(decimals);
     return signed(String(Number(own.toPrecision(1))), false);
   }
   return signed(text, sign && own > 0);
+}
+
+/** The least and the greatest of values and 0, which are written the longest. */
+export function extremesOf(values: Float32Array): [number, number] {
+  let [least, most] = [0, 0];
+  for (const value of values) {
+    if (value < least) least = value;
+    if (value > most) most = value;
+  }
+  return [least, most];
 }
 
 const signed = (text: string, plus: boolean): string => (plus ? `+${text}` : text.replace("-", "−"));
