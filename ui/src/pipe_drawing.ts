@@ -7,7 +7,7 @@ import type { Drawing } from "./drawing";
 import { type Point, placed } from "./geometry";
 import { along, beside, curveOf, lengthOf, type Pipe, trimmed } from "./pipes";
 import { capacityAt, utilisation } from "./selection";
-import { type Box, boxOf, meet } from "./text_box";
+import { type Box, baseOf, boxOf, freeOf, placesAbout, type Stroke } from "./text_box";
 import { rateText, sizeText } from "./units";
 
 const FONT = "system-ui, sans-serif";
@@ -44,8 +44,12 @@ export function drawSmall(context: CanvasRenderingContext2D, drawing: SmallDrawi
   });
   const rows = pipes.map((pipe, i) => drawQueue(context, drawing, pipe, frees[i] as Point[]));
   const taken = pipes.map((pipe, i) => drawName(context, drawing, pipe, frees[i] as Point[]));
+  const strokes = [
+    ...pipes.map(({ width }, i) => ({ line: curves[i] as Point[], reach: width / 2 + CLEAR })),
+    ...rows.flatMap((row) => (row ? [{ line: row.line, reach: PACKET / 2 + CLEAR }] : [])),
+  ];
   for (const [i, row] of rows.entries()) {
-    if (row) drawBacklog(context, drawing, (pipes[i] as Pipe).link, row, taken);
+    if (row) drawBacklog(context, drawing, (pipes[i] as Pipe).link, row, taken, strokes);
   }
   for (const [node, name] of nodes.name.entries()) drawNode(context, name, placed(nodes, node, view), own);
 }
@@ -125,9 +129,9 @@ function drawWay(context: CanvasRenderingContext2D, curve: Point[], own: Inks): 
   }
 }
 
-/** A row of packets: where it ends, and whether there is room for a text behind it. */
+/** A row of packets: their places, and whether there is room for a text behind it. */
 interface Row {
-  end: Point;
+  line: Point[];
   isLong: boolean;
 }
 
@@ -143,35 +147,47 @@ function drawQueue(context: CanvasRenderingContext2D, drawing: SmallDrawing, pip
   const side = inwards(pipe);
   const row = beside(curve, side * (pipe.width / 2 + 8));
   const filled = (PACKETS * waiting) / scales.backlog_bytes;
-  let end = row[0] as Point;
+  const line: Point[] = [];
   for (let count = 0; count < PACKETS; count++) {
     const place = along(row, STEP * (count + 0.5));
     if (!place) break;
     drawPacket(context, place, Math.min(Math.max(filled - count, 0), 1), own);
-    end = place;
+    line.push(place);
   }
-  return { end, isLong: waiting > 0 && lengthOf(row) >= STEP * PACKETS + ROOM_FOR_TEXT };
+  if (!line.length) return null;
+  return { line, isLong: waiting > 0 && lengthOf(row) >= STEP * PACKETS + ROOM_FOR_TEXT };
 }
 
-/** How much waits, behind its packets where no other text stands; this text then takes its place. */
+/** How much waits, beside the end of its packets where no text and no pipe is; this text then takes its place. */
 function drawBacklog(
   context: CanvasRenderingContext2D,
   { run, sample, own }: SmallDrawing,
   link: number,
-  { end, isLong }: Row,
+  { line, isLong }: Row,
   taken: Box[],
+  strokes: Stroke[],
 ): void {
   if (!isLong) return;
   const text = sizeText(run.table("link", "backlog_bytes")?.at(link, sample) ?? 0);
   context.font = `11px ${FONT}`;
   context.textAlign = "left";
-  const box = boxOf(end.x + 9, end.y + 4, context.measureText(text).width);
-  if (taken.some((other) => meet(box, other))) return;
+  const width = context.measureText(text).width;
+  const box = freeOf(
+    [...line].reverse().flatMap((point) => placesAbout(point, width, BESIDE)),
+    taken,
+    strokes,
+  );
+  if (!box) return;
   taken.push(box);
-  outlined(context, text, end.x + 9, end.y + 4, own.soft, own.paper);
+  const { x, y } = baseOf(box);
+  outlined(context, text, x, y, own.soft, own.paper);
 }
 
 const ROOM_FOR_TEXT = 30;
+/** How far the text of a queue is from the middle of a packet. */
+const BESIDE = 9;
+/** Between a text and a line there is this much room. */
+const CLEAR = 1.5;
 const PACKET = 6;
 const STEP = 8;
 
@@ -204,12 +220,16 @@ function drawName(context: CanvasRenderingContext2D, drawing: SmallDrawing, pipe
   const capacity = capacityAt(run, pipe.link, sample);
   const facts = Number.isFinite(capacity) ? rateText(capacity) : "no limit";
   // Text is wider than high, so that it needs more room beside a steep link.
-  const far = pipe.width / 2 + 11;
   const isSteep = Math.abs(normal.x) > 0.6;
   context.font = `600 12.5px ${FONT}`;
   const width = context.measureText(title).width;
   context.font = `12px ${FONT}`;
   const all = width + context.measureText(` ${facts}`).width;
+  // A short level link has room for one of both.
+  const isShort = !isSteep && width + context.measureText(facts).width > lengthOf(curve) + 30;
+  // Beside a slanted link the middle of a text is as far as keeps its nearer end off the link.
+  const half = (title && !isShort ? all : context.measureText(title || facts).width) / 2;
+  const far = pipe.width / 2 + (isSteep ? 11 : 3 + half * Math.abs(normal.x) + 8 * Math.abs(normal.y));
   // Where the picture ends too soon, the text stands on the other side of the link.
   const end = here.x + normal.x * far + Math.sign(normal.x) * all;
   const side = isSteep && (end < 0 || end > view.width) ? -1 : 1;
@@ -217,8 +237,6 @@ function drawName(context: CanvasRenderingContext2D, drawing: SmallDrawing, pipe
   const x = here.x + side * normal.x * far;
   const y = here.y + side * normal.y * far + 4;
   context.textAlign = isSteep ? (isRight ? "left" : "right") : "center";
-  // A short level link has room for one of both.
-  const isShort = !isSteep && width + context.measureText(facts).width > lengthOf(curve) + 30;
   if (!title || isShort) {
     const text = title || facts;
     const long = context.measureText(text).width;
