@@ -113,7 +113,9 @@ export function pageTitle(headers: Header[], labels: Label[] = labelsOf(headers)
 
 function groupTitle(title: string, labels: string[]): string {
   if (labels.length === 1) return title;
-  const names = labels.length === 2 ? labels.join(" beside ") : listed(labels);
+  // Where names have commas of their own, others stand between them.
+  const all = labels.some((label) => label.includes(", ")) ? labels.join("; ") : listed(labels);
+  const names = labels.length === 2 ? labels.join(" beside ") : all;
   const who = labels.length > MOST_NAMED ? `${labels.length} runs` : names;
   return `${who}${title.includes(":") ? " – " : ": "}${title}`;
 }

@@ -56,7 +56,7 @@ export function numbersOf(headline: Headline): Glance[] {
 export function numbersOfSummary(summary: Summary): Glance[] {
   return [
     { label: "carried in all", text: rateText(summary.total_rate_bps), title: `of ${summary.connections} connections` },
-    { label: "least rate", text: rateText(summary.least_rate_bps), title: "the rate of the connection with the least" },
+    { label: "smallest rate", text: rateText(summary.least_rate_bps), title: "of all connections" },
     { label: "links are full", text: String(summary.saturated_links), title: `of ${summary.links}` },
     {
       label: "proof",
