@@ -257,6 +257,12 @@ def test_a_place_where_nothing_can_be_written_is_told_before_the_run(tmp_path, p
     done = anabranch(*LONG, "--out", tmp_path / place)
     assert (done.returncode, done.stdout) == (2, "")
     assert "it exists already" in done.stderr or "it cannot be put there, since" in done.stderr
+    if place == "/proc/x":
+        reason = "the system refuses to make it in /proc (No such file or directory)"
+        remedy = "name a place in a folder that you may write to"
+        assert done.stderr == f"anabranch: /proc/x: it cannot be put there, since {reason}; {remedy}\n"
+    if len(place) > 255:
+        assert done.stderr.endswith("(File name too long); choose another name\n")
     assert done.stderr.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "link"]
 

@@ -42,12 +42,15 @@ def check_place(file: Path) -> None:
     """
     place = file.absolute()
     there = next(folder for folder in place.parents if os.path.lexists(folder))
+    remedy = "name a place in a folder that you may write to"
     try:
         with tempfile.TemporaryDirectory(prefix=".anabranch.", dir=there) as aside:
+            remedy = "choose another name"
             (Path(aside) / place.relative_to(there)).mkdir(parents=True)
     except OSError as error:
-        reason = f"{there} is no folder that may be written to, or not by that name ({error.strerror})"
-        raise ScenarioError(f"{file}: it cannot be put there, since {reason}") from error
+        remedy = OF_DISK.get(error.errno or 0, remedy)
+        reason = f"the system refuses to make it in {there} ({error.strerror})"
+        raise ScenarioError(f"{file}: it cannot be put there, since {reason}; {remedy}") from error
 
 
 def check_new(folder: Path) -> None:
