@@ -82,6 +82,40 @@ def test_an_amount_is_sent_to_its_end_and_demands_are_kept_to(lab):
     assert 0.94e6 < result.meta["data_bytes"]["one"] < 0.99e6
 
 
+FORMULAS = f"""
+[[link]]
+name = "line"{LINK}
+[[connection]]
+name = "one"{FROM_WEST_TO_EAST}
+[run]
+duration = "4 s"
+warm_up = "1 s"
+"""
+
+
+def test_formulas_control_real_packets_as_they_control_simulated_ones(lab):
+    # 17 packets are under way, and 10 wait before one is lost. Half of 27 nearly fills the link; from 2 packets on it
+    # takes 15 round trips to fill it.
+    live_bps = []
+    for decreased in ("window / 2", "2"):
+        formulas = f"{{ increase = '1 / window', decreased = '{decreased}' }}"
+        sets = ["link.line.queue=10 packets", f"connection.one.protocol.formulas={formulas}"]
+        simulated = anabranch.run(FORMULAS, sets=sets).connections["mean_rate_bps"][0]
+        live = punctual(lambda sets=sets: anabranch.live(FORMULAS, sets=sets)).connections
+        assert live["protocol"].to_list() == ["Formulas"]
+        assert live["mean_rate_bps"][0] == pytest.approx(simulated, rel=0.15), decreased
+        live_bps.append(live["mean_rate_bps"][0])
+    assert live_bps[1] < 0.85 * live_bps[0]
+
+
+def test_formulas_that_look_at_all_paths_control_them_with_real_packets(lab):
+    lia = "{ increase = 'min(largest(rate / rtt) / sum(rate)^2, 1 / window)' }"
+    sets = ["link.right.capacity=5 Mbit/s", f"connection.one.protocol={{ formulas = {lia} }}", "run.duration=4 s"]
+    result = punctual(lambda: anabranch.live(TWO_PATHS, sets=[*sets, "run.warm_up=1 s"]))
+    # Queues of 50 packets keep both links full.
+    assert result.subflows["mean_rate_bps"].to_list() == pytest.approx([10e6, 5e6], rel=0.1)
+
+
 AGENTS_BPS = [0.97 * 20e6, 0.97 * 50e6, 0.97 * 100e6]
 """What agents hand out of the links of `live-agents.toml`: slow, fast, on."""
 
