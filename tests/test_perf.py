@@ -69,6 +69,10 @@ def test_groups_of_paths_are_told_to_the_sender(url, reverse):
         ([], "perf needs either the URL of a server"),
         (["http://h:1/"], "`http://h:1/` is no URL of a server: it does not begin with anabranch://"),
         (["anabranch://127.0.0.1:9/", "--control", "lgc"], "LGC needs the capacities of its links"),
+        (
+            ["anabranch://127.0.0.1:9/", "--control", "formulas"],
+            "Formulas needs its formulas, which stand in a scenario file that `anabranch live` runs; choose one of",
+        ),
         (["anabranch://127.0.0.1:9/", "--time", "2h"], "the time is 7200 s; it must be more than 0"),
         (["anabranch://127.0.0.1:9/", "--via", "wlan77"], "`wlan77` is neither an address nor an interface"),
         (["anabranch://127.0.0.1:9/", "--groups", "0"], "leave out the groups of paths, or choose nmcc"),
@@ -101,7 +105,10 @@ def test_another_fingerprint_is_refused(url, monkeypatch, capsys):
     assert "the server's certificate has the fingerprint" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("words", "named"), [(("-t", "x"), "--time"), (("-P", "3", "-R"), "--reverse, --streams")])
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [(("-t", "x"), "--time"), (("-P", "3", "-R"), "--reverse, --streams"), (("-C", "formulas"), "--control")],
+)
 def test_a_server_refuses_what_its_clients_decide(words, named):
     assert f"give {named} to `anabranch perf URL`" in str(perf("--serve", "127.0.0.1:0", *words).exception)
 

@@ -31,6 +31,9 @@ TIME_S = 10.0
 PORT = 4433
 """The port of a server, if none is given."""
 
+CONTROL = "lia"
+"""The default congestion control of the sender."""
+
 STREAMS = 8
 """The default number of streams, enough for a path of 16 MB: a stream has at most 2 MB in flight."""
 
@@ -74,7 +77,7 @@ def command(
             autocompletion=lambda incomplete: [name for name in CONTROLS if name.startswith(incomplete)],
             help=f"Congestion control of the sender: {', '.join(CONTROLS)}.",
         ),
-    ] = "lia",
+    ] = CONTROL,
     groups: Groups = None,
     reverse: Annotated[
         bool, typer.Option("--reverse", "-R", help="Measure the other direction: the server sends.")
@@ -112,6 +115,7 @@ def command(
     if serve is not None:
         of_client = {
             "--via": via,
+            "--control": control != CONTROL,
             "--groups": groups,
             "--reverse": reverse,
             "--time": time,
