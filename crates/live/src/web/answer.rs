@@ -63,15 +63,30 @@ impl AnswerError {
 
 impl Facts {
     /// Whether the file at the same server is still this one, as far as both answers say.
+    ///
+    /// Equal strong tags show that the bytes are the same. Equal weak tags (`W/"..."`) do not: two versions that mean the
+    /// same may share one, so ranges of them must not be put together [rfc9110, sec. 8.8.1]. Then the times decide, as
+    /// they do without tags. Tags that differ show a change, whether they are weak or strong.
     pub fn is_same(&self, other: &Self) -> bool {
-        let weak = |tag: &str| tag.trim_start_matches("W/").to_owned();
-        let is_equal = match (&self.etag, &other.etag, &self.last_modified, &other.last_modified) {
-            (Some(a), Some(b), ..) => weak(a) == weak(b),
-            (.., Some(a), Some(b)) => a == b,
-            _ => true,
-        };
-        is_equal && self.size.zip(other.size).is_none_or(|(a, b)| a == b)
+        let is_one_size = self.size.zip(other.size).is_none_or(|(a, b)| a == b);
+        let is_one_time = self.last_modified.as_ref().zip(other.last_modified.as_ref()).is_none_or(|(a, b)| a == b);
+        is_one_size
+            && match self.etag.as_deref().zip(other.etag.as_deref()) {
+                Some((a, b)) if opaque(a) != opaque(b) => false,
+                Some((a, b)) if !is_weak(a) && !is_weak(b) => true,
+                _ => is_one_time,
+            }
     }
+}
+
+/// Whether a tag is one that several versions of a file may have.
+fn is_weak(tag: &str) -> bool {
+    tag.starts_with("W/")
+}
+
+/// A tag without the mark of weak ones.
+fn opaque(tag: &str) -> &str {
+    tag.strip_prefix("W/").unwrap_or(tag)
 }
 
 /// A header as text, if it is one that is not too long.
@@ -240,12 +255,28 @@ mod tests {
             last_modified: time.map(str::to_owned),
             ..Facts::default()
         };
-        assert!(facts(Some("\"a\""), Some("1")).is_same(&facts(Some("W/\"a\""), Some("2"))));
+        assert!(facts(Some("\"a\""), Some("1")).is_same(&facts(Some("\"a\""), Some("2"))));
         assert!(!facts(Some("\"a\""), Some("1")).is_same(&facts(Some("\"b\""), Some("1"))));
         assert!(!facts(Some("\"a\""), Some("1")).is_same(&facts(None, Some("2"))));
         assert!(facts(None, None).is_same(&facts(Some("\"a\""), Some("2"))));
         let sized = |size| Facts { size: Some(size), ..Facts::default() };
         assert!(!sized(1).is_same(&sized(2)));
+    }
+
+    #[test]
+    fn a_weak_tag_does_not_show_that_the_bytes_are_the_same() {
+        let facts = |etag: &str, time: Option<&str>| Facts {
+            etag: Some(etag.to_owned()),
+            last_modified: time.map(str::to_owned),
+            ..Facts::default()
+        };
+        let (weak, strong) = ("W/\"a\"", "\"a\"");
+        for (one, other) in [(weak, weak), (weak, strong), (strong, weak)] {
+            assert!(!facts(one, Some("1")).is_same(&facts(other, Some("2"))), "the times differ");
+            assert!(facts(one, Some("1")).is_same(&facts(other, Some("1"))));
+            assert!(facts(one, None).is_same(&facts(other, Some("1"))), "nothing says that it has changed");
+        }
+        assert!(!facts(weak, Some("1")).is_same(&facts("W/\"b\"", Some("1"))), "a version with another meaning");
     }
 
     proptest! {
