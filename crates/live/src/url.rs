@@ -16,7 +16,9 @@ const SCHEME: &str = "anabranch://";
 
 /// The reason why a text is not a URL of a server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{url}` is no URL of a server: {reason}; one is anabranch://HOST:PORT/?pin=FINGERPRINT")]
+#[error(
+    "`{url}` is no URL of a server: {reason}; one is 'anabranch://HOST:PORT/?pin=FINGERPRINT', in quotes for the shell"
+)]
 pub struct UrlError {
     url: String,
     reason: String,

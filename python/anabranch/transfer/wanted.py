@@ -52,6 +52,8 @@ def wanted_files(
         raise ValueError("a fetch needs the URL of a file")
     metalinks = [source for source in sources if is_metalink(source)]
     urls = [source for source in sources if source not in metalinks]
+    for url in urls:
+        _check_scheme(url)
     folders = [url for url in urls if _is_folder(url)]
     if folders:
         if len(folders) < len(sources):
@@ -71,6 +73,16 @@ def is_metalink(source: str) -> bool:
     """Tell whether a source is a Metalink file, here or at a web server."""
     path = urlsplit(source).path if _core.is_web_url(source) else source
     return path.lower().endswith(METALINKS) and not source.startswith("anabranch://")
+
+
+def _check_scheme(url: str) -> None:
+    """Refuse what is no URL of a sharer or a web server by its beginning."""
+    if not url.startswith("anabranch://") and not _core.is_web_url(url):
+        raise ValueError(
+            f"`{url}` cannot be fetched: it begins with none of http://, https:// and anabranch://, and is no Metalink "
+            "file (.meta4); a URL is 'https://HOST/FILE' or 'anabranch://HOST:PORT/FILE?pin=FINGERPRINT', in quotes "
+            "for the shell"
+        )
 
 
 def _is_folder(url: str) -> bool:
