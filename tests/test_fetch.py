@@ -22,6 +22,7 @@ import pytest
 from rich.console import Console
 
 from anabranch import _core
+from anabranch.commands.fetch_notices import Notices
 from anabranch.commands.fetch_progress import ProgressView, time_text
 from anabranch.transfer.fetch import fetch, fetch_all
 from anabranch.transfer.fetched import FetchState
@@ -191,12 +192,17 @@ def test_what_cannot_be_is_refused_with_its_reason(shared: Path, tmp_path: Path)
     with sharer(shared, tmp_path) as (_, url):
         two, nmcc = 2 * [url.replace("NAME", "x")], ("--control", "nmcc")
         for arguments, code, reason in (
-            (("ftp://x:1/y",), 2, "it does not begin with anabranch://"),
+            (("ftp://x:1/y",), 2, "it begins with none of http://, https:// and anabranch://"),
             ((url.replace("NAME", "../x"),), 2, "leads out of the shared directory"),
             ((url.replace("NAME", ""), url.replace("NAME", "x")), 2, "goes with those of the same folder"),
             ((url.replace("NAME", ""), "--hash", 64 * "0"), 2, "is a folder; a hash is that of one file"),
             ((url.replace("NAME", "none/"),), 1, "there is no file below `none/`"),
             ((url.replace("NAME", "x"), "--control", "lgc"), 2, "needs the capacities of its links"),
+            (
+                (url.replace("NAME", "x"), "--control", "formulas"),
+                2,
+                "Formulas needs its formulas, which stand in a scenario file that `anabranch live` runs; choose one of",
+            ),
             (
                 (*two, "--via", "127.0.0.1,127.0.0.2", "--groups", "0,1,2", *nmcc),
                 2,
@@ -482,7 +488,7 @@ def state(time_s: float, there: int, **source: object) -> FetchState:
 
 def test_the_bar_has_the_total_rate_and_the_time_left() -> None:
     console = Console(force_terminal=True, width=100, file=io.StringIO())
-    with ProgressView(console) as show:
+    with ProgressView(console, Notices(60.0)) as show:
         # 10 MB in each second are 80 Mbit/s; 70 MB are left.
         for second in range(4):
             show(state(second, 10 * MB * second), "")
@@ -492,6 +498,7 @@ def test_the_bar_has_the_total_rate_and_the_time_left() -> None:
         show(state(5, 30 * MB, silence_s=2.2), "")
     shown = console.file.getvalue()
     assert "lost: timed out" in shown
+    assert shown.count("a:1 cannot be reached (timed out); it is tried again, and the fetch ends after 60 s") == 1
     assert "silent for 2 s" in shown
 
 

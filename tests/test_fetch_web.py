@@ -231,6 +231,81 @@ def test_a_file_that_has_changed_is_not_mixed_with_what_is_there(tmp_path: Path)
     assert (tmp_path / "x").read_bytes() == OTHER
 
 
+def test_two_versions_with_one_weak_tag_are_not_mixed(tmp_path: Path) -> None:
+    times = ("Mon, 01 Jan 2024 00:00:00 GMT", "Tue, 02 Jan 2024 00:00:00 GMT")
+    with web_server(CONTENT, good('W/"1"', times[0], rate_bps=5e7)) as server:
+        interrupted(server.url, tmp_path / "x")
+        port = server.port
+    with web_server(OTHER, good('W/"1"', times[1]), port) as server:
+        done = run(server.url, "--to", tmp_path / "x")
+    assert done.returncode == 1
+    assert "the file has changed there since the fetch began" in said(done)
+    assert not (tmp_path / "x").exists()
+
+
+SIZE_ALONE = (
+    "nothing proves that the servers have the same bytes: they agree in size alone; give the hash of the file (--hash"
+)
+
+
+def test_mirrors_that_agree_in_size_alone_are_used_together_with_a_warning(tmp_path: Path) -> None:
+    time_of = {"modified": "Mon, 01 Jan 2024 00:00:00 GMT"}
+    for number, (one, two, options, is_warned) in enumerate(
+        [
+            ({}, {}, (), True),
+            (time_of, {}, (), True),
+            (time_of, time_of, (), False),
+            ({}, {}, ("--hash", SHA256), False),
+        ]
+    ):
+        with (
+            web_server(CONTENT, good(rate_bps=2e8, **one)) as first,
+            web_server(CONTENT, good('"2"', rate_bps=2e8, **two)) as second,
+        ):
+            done = run(first.url, second.url, *options, "--to", tmp_path / str(number))
+            assert done.returncode == 0, done.stderr
+            assert done.stderr.count(SIZE_ALONE) == is_warned, (one, two, options)
+            assert len(done.stderr.splitlines()) == is_warned, "the line is not broken"
+            via = ("--via", "127.0.0.1,127.0.0.2")
+            done = run(first.url, *via, *options, "--to", tmp_path / f"alone-{number}")
+            assert SIZE_ALONE not in done.stderr, "one mirror agrees with itself"
+
+
+def test_a_server_that_refuses_connections_is_told_at_once_and_nothing_is_promised(tmp_path: Path) -> None:
+    with web_server(b"", good()) as server:
+        gone = server.url
+    place = gone.split("/")[2]
+    command = [*PROGRAM, "fetch", gone, "--to", str(tmp_path / "x"), "--patience", "6"]
+    begin = time.monotonic()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        waited_s = time.monotonic() - begin
+        out, rest = process.communicate(timeout=30)
+    assert waited_s < 6, "long before the end"
+    assert first.startswith(f"{place} cannot be reached (Connection refused")
+    assert first.endswith("it is tried again, and the fetch ends after 6 s without any server (--patience)\n")
+    assert (process.returncode, out) == (1, "")
+    assert len(rest.splitlines()) == 1, "it is told once"
+    assert "no source was reached for 6 s" in rest
+    assert "nothing of the file has come" in rest
+    assert "go on" not in rest
+    assert not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_before_anything_came_promises_nothing(tmp_path: Path) -> None:
+    with web_server(b"", good()) as server:
+        gone = server.url
+    command = [*PROGRAM, "fetch", gone, "--to", str(tmp_path / "x")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert err == "stopped; nothing of the file has come yet\n"
+
+
 def test_a_file_that_changes_during_the_fetch_is_not_mixed(tmp_path: Path) -> None:
     count = iter(range(1000))
 
@@ -301,6 +376,8 @@ def test_a_dead_mirror_is_told_and_the_others_go_on(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     line = next(line for line in done.stdout.splitlines() if f":{dies.port}: " in line)
     assert "(lost: " in line
+    assert f"127.0.0.1:{dies.port} is lost (" in done.stderr
+    assert "it is tried again while the others go on" in done.stderr
     assert (tmp_path / "x").read_bytes() == CONTENT
 
 
@@ -522,7 +599,8 @@ def test_redirects_are_followed_and_lead_to_no_weaker_connection(tmp_path: Path)
     [
         (("http://127.0.0.1:1/",), "names no file"),
         (("http://user:word@127.0.0.1:1/x",), "it has a user name"),
-        (("ftp://127.0.0.1/x",), "it does not begin with anabranch://"),
+        (("ftp://127.0.0.1/x",), "it begins with none of http://, https:// and anabranch://"),
+        (("ftp://127.0.0.1/x",), "'anabranch://HOST:PORT/FILE?pin=FINGERPRINT', in quotes for the shell"),
         (("http://127.0.0.1:1/x", "--hash", "crc32:12345678"), "`crc32` is no hash function"),
         (("http://127.0.0.1:1/x", "--hash", "sha256:12"), "it must be 64 hexadecimal digits"),
         (("http://127.0.0.1:1/x", "--groups", "0"), "groups are for paths from sharers"),

@@ -159,11 +159,12 @@ impl Fetch {
         }
     }
 
-    /// The progress: the size of the file if it is known, bytes that were present before, and a row for each source.
-    fn state<'py>(&self, py: Python<'py>) -> PyResult<(Option<u64>, u64, Bound<'py, PyList>)> {
+    /// The progress: the size of the file if it is known, bytes that were present before, a row for each source, and
+    /// whether mirrors whose chunks are put together agree in the size of the file alone.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<(Option<u64>, u64, Bound<'py, PyList>, bool)> {
         let state = self.progress.state();
         let sources = state.sources.iter().map(|source| row(py, source)).collect::<PyResult<Vec<_>>>()?;
-        Ok((state.size, state.was_there, PyList::new(py, sources)?))
+        Ok((state.size, state.was_there, PyList::new(py, sources)?, state.agree_in_size_alone))
     }
 }
 

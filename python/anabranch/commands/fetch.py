@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from anabranch import _core
 from anabranch.commands.exit_codes import INTERRUPTED
+from anabranch.commands.fetch_notices import Notices
 from anabranch.commands.fetch_progress import ProgressView
 from anabranch.commands.fetch_summary import print_line, print_summary, print_total
 from anabranch.commands.groups import Groups, path_groups
@@ -19,10 +20,10 @@ from anabranch.errors import NoLivePartError
 from anabranch.number_labels import bytes_text
 from anabranch.transfer.fetch import FetchOptions, fetch_file
 from anabranch.transfer.iperf import iperf_report
-from anabranch.transfer.wanted import WantedFile, WantedFiles, target_below, target_of, wanted_files
+from anabranch.transfer.wanted import WantedFiles, target_below, target_of, wanted_files
 
 if TYPE_CHECKING:
-    from anabranch.transfer.fetched import Fetched, FetchState
+    from anabranch.transfer.fetched import FetchState
 
 HELP = """Fetch a file over several paths, and from several servers at once.
 
@@ -40,6 +41,9 @@ the kernel, which is coupled with nothing.
 """
 
 PATIENCE_S = 60.0
+
+GOES_ON = "the same command goes on from here"
+BEGINS_AGAIN = "nothing of the file has come yet"
 
 
 def command(
@@ -91,22 +95,35 @@ def command(
         _print_list(wanted, as_json=as_json)
         return
     options = FetchOptions(control, paths, path_groups(groups), authorities, patience)
+    told: dict[Path, FetchState] = {}
     try:
-        _fetch(wanted, to, options, as_json=as_json)
+        _fetch(wanted, to, options, told, as_json=as_json)
     except KeyboardInterrupt:
-        typer.echo("stopped; the same command goes on from here", err=True)
+        has_some = any(state.there_bytes for state in told.values())
+        typer.echo(f"stopped; {GOES_ON if has_some else BEGINS_AGAIN}", err=True)
         raise typer.Exit(INTERRUPTED) from None
 
 
-def _fetch(wanted: WantedFiles, to: Path | None, options: FetchOptions, *, as_json: bool) -> None:
-    """Fetch the files one after the other, and print what came."""
+def _fetch(
+    wanted: WantedFiles, to: Path | None, options: FetchOptions, told: dict[Path, FetchState], *, as_json: bool
+) -> None:
+    """Fetch the files one after the other, and print what came; `told` gets the last state of each."""
     is_one = wanted.folder is None
     begin, done, reports = time.monotonic(), [], []
-    with ProgressView(Console(stderr=True)) as show:
+    with ProgressView(Console(stderr=True), Notices(options.patience_s)) as show:
         for number, file in enumerate(wanted.files, 1):
             target = target_of(file, to) if is_one else target_below(to or Path(wanted.folder or ""), file.name or "")
             title = "" if is_one else f"{number} of {len(wanted.files)}: {file.name}"
-            fetched, states = _fetch_one(file, target, options, lambda state, title=title: show(state, title))
+            states: list[FetchState] = []
+
+            def tell(
+                state: FetchState, title: str = title, target: Path = target, states: list[FetchState] = states
+            ) -> None:
+                states.append(state)
+                told[target] = state
+                show(state, title)
+
+            fetched = fetch_file(file, target, options, tell)
             done.append(fetched)
             if as_json:
                 reports.append(iperf_report(fetched, states))
@@ -118,17 +135,6 @@ def _fetch(wanted: WantedFiles, to: Path | None, options: FetchOptions, *, as_js
         print_summary(done[0])
     else:
         print_total(done, time.monotonic() - begin)
-
-
-def _fetch_one(file: WantedFile, target: Path, options: FetchOptions, show: Any) -> tuple[Fetched, list[FetchState]]:
-    """Fetch one file; give it with the states on the way."""
-    states: list[FetchState] = []
-
-    def tell(state: FetchState) -> None:
-        states.append(state)
-        show(state)
-
-    return fetch_file(file, target, options, tell), states
 
 
 def _of_folder(urls: list[str]) -> list[str]:

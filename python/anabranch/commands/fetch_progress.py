@@ -1,4 +1,4 @@
-"""The progress of a fetch on a terminal: the file, and below it its sources and their paths."""
+"""The progress of a fetch: lines about what fails and, on a terminal, the file with its sources and their paths."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from anabranch.number_labels import bytes_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from anabranch.commands.fetch_notices import Notices
     from anabranch.transfer.fetched import FetchState
 
 RATED_S = 1.0
@@ -37,15 +38,16 @@ _Key = tuple[int, int]
 class ProgressView:
     """The file, and below it its sources and their paths, with their rates over the last second."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, notices: Notices) -> None:
+        self.console = console
+        self.notices = notices
         self.live = Live(console=console, transient=True, auto_refresh=False) if console.is_terminal else None
         self.paths: deque[tuple[float, dict[_Key, int]]] = deque([(0.0, {})])
         self.file: deque[tuple[float, int]] = deque()
 
     def __enter__(self) -> Callable[[FetchState, str], None]:
-        if self.live is None:
-            return lambda *_: None
-        self.live.start()
+        if self.live is not None:
+            self.live.start()
         return self.show
 
     def __exit__(self, *_: object) -> None:
@@ -53,8 +55,11 @@ class ProgressView:
             self.live.stop()
 
     def show(self, state: FetchState, title: str = "") -> None:
-        """Draw it anew."""
-        assert self.live is not None
+        """Print what is to be said at once and, on a terminal, draw it anew below."""
+        for line in self.notices.new(state):
+            self.console.print(Text(printable(line)), soft_wrap=True)
+        if self.live is None:
+            return
         if self.file and state.time_s < self.file[-1][0]:
             self.file.clear()
             self.paths = deque([(0.0, {})])

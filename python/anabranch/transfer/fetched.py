@@ -21,13 +21,15 @@ class FetchState:
     ``takes_ranges``, whether that sends parts of files;
     ``brought_bytes``; ``silence_s``, the time for which nothing came although it was asked; ``losses``, the number of
     times that it was lost; and ``paths``, a row for each: ``path``, ``is_open``, ``received_bytes`` (from sharers with
-    all that is sent beside the file), ``rtt_s``.
+    all that is sent beside the file), ``rtt_s``. ``agree_in_size_alone`` says whether web servers whose parts are put
+    together agree in nothing but the size of the file, so that nothing proves that they have the same one.
     """
 
     time_s: float
     size_bytes: int | None
     was_there_bytes: int
     sources: list[dict[str, Any]]
+    agree_in_size_alone: bool = False
 
     @property
     def brought_bytes(self) -> int:

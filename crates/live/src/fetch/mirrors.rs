@@ -1,8 +1,9 @@
 //! The decision which file the mirrors of a fetch have, and which mirrors may take part.
 //!
 //! Where nothing is known but what the mirrors say, they must agree: in the size of the file and, if no hash is given
-//! either, in the time of its last change. A mirror that joins later must agree with what was decided, and with what it
-//! said itself before.
+//! either, in the time of its last change, as far as they say it. Mirrors that do not say it agree in size alone, which
+//! proves nothing; they are used together, and the fetch says so. A mirror that joins later must agree with what was
+//! decided, and with what it said itself before.
 
 use std::fmt;
 
@@ -98,6 +99,15 @@ impl Mirrors {
             self.taken.push((url.clone(), facts.clone()));
         }
         is_new
+    }
+
+    /// Whether chunks of several mirrors are put together which agree in the size of the file, but not in the time of its
+    /// last change, since no hash shows that they have the same file.
+    pub fn agree_in_size_alone(&self) -> bool {
+        let mut all = self.before.iter().chain(&self.taken);
+        let Some((first, said)) = all.next().filter(|_| !self.known.has_hash) else { return false };
+        let is_one_time = |facts: &Facts| said.last_modified.is_some() && facts.last_modified == said.last_modified;
+        all.any(|(url, facts)| url != first && !is_one_time(facts))
     }
 
     /// What a mirror said before, the last time.
@@ -236,6 +246,27 @@ mod tests {
         assert!(mirrors(NOTHING, &[facts(5, Some("1")), facts(5, Some("2"))]).decide(false).is_err());
         assert_eq!(mirrors(HASH, &[facts(5, Some("1")), facts(5, Some("2"))]).decide(false), Ok(true));
         assert!(mirrors(HASH, &[facts(5, None), facts(6, None)]).decide(false).is_err(), "a hash has no size");
+    }
+
+    #[test]
+    fn mirrors_that_do_not_say_when_the_file_last_changed_agree_in_size_alone() {
+        let took = |known, all: &[(&str, Option<&str>)]| {
+            let mut took = mirrors(known, &[facts(5, None)]);
+            for (host, time) in all {
+                took.take(&url(host), &facts(5, *time));
+            }
+            took.agree_in_size_alone()
+        };
+        assert!(took(NOTHING, &[("a", None), ("b", None)]));
+        assert!(took(NOTHING, &[("a", Some("1")), ("b", None)]) && took(NOTHING, &[("a", None), ("b", Some("1"))]));
+        assert!(!took(NOTHING, &[("a", Some("1")), ("b", Some("1"))]), "they agree in time too");
+        assert!(!took(NOTHING, &[("a", None), ("a", None)]), "it is one mirror, over two interfaces");
+        assert!(!took(HASH, &[("a", None), ("b", None)]), "the hash will show it");
+        let mut again = mirrors(NOTHING, &[facts(5, None)]);
+        again.remember(vec![(url("a"), facts(5, None))]);
+        assert!(!again.agree_in_size_alone());
+        again.take(&url("b"), &facts(5, None));
+        assert!(again.agree_in_size_alone(), "chunks of the first are on the disk");
     }
 
     #[test]

@@ -359,7 +359,7 @@ impl Fetch {
         }
         let is_alone = self.links.iter().all(Option::is_none);
         if is_alone && self.last_good.elapsed() > patience {
-            return Err(FetchError::Unreachable { patience, why: why() });
+            return Err(FetchError::Unreachable { patience, why: why(), has_some: self.progress.has_some() });
         }
         Ok(())
     }

@@ -72,6 +72,9 @@ pub struct State {
     pub size: Option<u64>,
     /// Bytes that were on the disk before the fetch.
     pub was_there: u64,
+    /// Whether chunks of several mirrors are put together, of which nothing shows that they have the same file but its
+    /// size.
+    pub agree_in_size_alone: bool,
     /// Progress of each source.
     pub sources: Vec<SourceProgress>,
 }
@@ -178,6 +181,17 @@ impl Progress {
     /// Records the number of bytes that were on the disk before.
     pub(super) fn was_there(&self, bytes: u64) {
         self.lock().state.was_there = bytes;
+    }
+
+    /// Records that mirrors whose chunks are put together agree in the size of the file alone.
+    pub(super) fn agree_in_size_alone(&self) {
+        self.lock().state.agree_in_size_alone = true;
+    }
+
+    /// Whether anything of the file is on the disk.
+    pub(super) fn has_some(&self) -> bool {
+        let state = &self.lock().state;
+        state.was_there > 0 || state.sources.iter().any(|source| source.brought > 0)
     }
 
     /// Sets the state of a source.

@@ -80,7 +80,8 @@ pub enum Proof {
     Nothing,
 }
 
-/// The reason why a fetch failed. Verified chunks are on the disk, and a repeated fetch continues from there.
+/// The reason why a fetch failed. Verified chunks, if any have come, are on the disk, and a repeated fetch continues from
+/// there.
 #[derive(Debug, Error)]
 #[allow(missing_docs)]
 pub enum FetchError {
@@ -110,8 +111,13 @@ pub enum FetchError {
     Refused(String),
     #[error(transparent)]
     Via(#[from] SocketError),
-    #[error("no source was reached for {} s: {why}; fetch it again to go on", patience.as_secs())]
-    Unreachable { patience: Duration, why: String },
+    #[error(
+        "no source was reached for {} s: {why}; {}", patience.as_secs_f64(),
+        if *has_some { "fetch it again to go on from here" } else {
+            "nothing of the file has come, so see whether the server runs and the URL is right"
+        }
+    )]
+    Unreachable { patience: Duration, why: String, has_some: bool },
 }
 
 impl FetchRequest {

@@ -150,6 +150,9 @@ impl Fetch {
         if self.mirrors.take(&url, &facts) && !is_verified {
             work.disk.note(url, facts).await?;
         }
+        if !is_verified && self.mirrors.agree_in_size_alone() {
+            self.progress.agree_in_size_alone();
+        }
         work.schedule.on_return(source);
         self.links[source] = Some(Link::Mirror(orders));
         self.received[source].2 = Instant::now();
