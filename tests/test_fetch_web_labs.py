@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from labs import PROGRAM, emulate, refusal, words
+from labs import ATTEMPTS, PROGRAM, emulate, refusal, words
 
 pytestmark = pytest.mark.alone
 
 MB = 1_000_000
 SIZE = 40 * MB
 LONG = 130 * MB
+LARGE = 300 * MB
 RATES_MBPS = (80, 40)
 SERVER = Path(__file__).with_name("web_servers.py")
 
@@ -63,6 +64,15 @@ def long_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def large_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give one that takes 22 s, of which the beginning and the end are a part that does not count."""
+    path = tmp_path_factory.mktemp("from") / "x"
+    generator = random.Random(3)
+    path.write_bytes(b"".join(generator.randbytes(LARGE // 3) for _ in range(3)))
+    return path
+
+
 @pytest.fixture(autouse=True)
 def _lab() -> None:
     if (why := refusal()) is not None:
@@ -83,8 +93,11 @@ def server(file: Path, number: int, *mode: str) -> str:
 def fetched(folder: Path, file: Path, serve: list[str], *urls: str, before: str = "") -> dict:
     """Fetch the file from west to east; give what the fetch reports."""
     fetch = words(*PROGRAM, "fetch", *(urls or URLS), "--to", "x", "--hash", hash_of(file), "--json")
-    line = f"sleep 0.7; {before} {fetch} > report"
-    emulate(folder, TWO_LINKS, at={"east": line}, serve=[("west", command) for command in serve])
+    ports = [url[-6:-2] for url in urls or URLS if url.startswith("http")]
+    up = " && ".join(f"[ -e {port}.up ]" for port in ports)
+    line = f"until {up}; do sleep 0.05; done; {before} {fetch} > report 2> said"
+    emulate(folder, TWO_LINKS, at={"east": line}, serve=[("west", command) for command in serve], timeout_s=120)
+    assert (folder / "x").exists(), (folder / "said").read_text()
     assert hash_of(folder / "x") == hash_of(file)
     report: dict = json.loads((folder / "report").read_text())
     return report
@@ -104,6 +117,23 @@ def test_two_mirrors_over_two_links_have_nine_tenths_of_both(tmp_path: Path, lon
     assert streams[1] / streams[0] == pytest.approx(RATES_MBPS[0] / RATES_MBPS[1], rel=0.15)
 
 
+@pytest.mark.slow
+def test_a_large_file_comes_at_nine_tenths_of_both_links_from_its_first_second_to_its_last(
+    tmp_path: Path, large_file: Path
+) -> None:
+    # With slow start, the last chunks and the hash. Headers take 5 % of the links: 115 Mbit/s are left of 120. A busy
+    # machine may take more than the test leaves, so it may try again.
+    best_mbps = 0.0
+    for _ in range(ATTEMPTS):
+        report = fetched(tmp_path, large_file, [server(large_file, 0), server(large_file, 1)])
+        whole = report["end"]["sum_received"]
+        assert whole["bytes"] == LARGE
+        best_mbps = max(best_mbps, 8e-6 * LARGE / whole["seconds"])
+        if best_mbps > 0.9 * sum(RATES_MBPS):
+            break
+    assert best_mbps > 0.9 * sum(RATES_MBPS), report["end"]
+
+
 def test_one_mirror_over_two_interfaces_has_nine_tenths_of_both(tmp_path: Path, long_file: Path) -> None:
     # The server is at one address of west; each path of east leads to the address at its own end.
     serve = [words(sys.executable, SERVER, long_file, "0.0.0.0", "8001")]
@@ -119,7 +149,11 @@ def test_a_server_that_is_killed_does_not_stop_the_fetch(tmp_path: Path, file: P
     kill = f"until {some}; do sleep 0.02; done; kill -9 $(cat pid); sleep 60"
     report = fetched(tmp_path, file, [doomed, server(file, 1), kill])
     dead, lives = report["end"]["sources"]
-    assert dead["standing"] == "lost"
+    assert (dead["source"], dead["standing"]) == ("10.0.0.1:8001", "lost")
+    lost, *others = (tmp_path / "said").read_text().splitlines()
+    assert lost.startswith("10.0.0.1:8001 is lost (")
+    assert lost.endswith("); it is tried again while the others go on")
+    assert not others, "the one that lives is not complained of"
     assert 0 < dead["brought_bytes"] < SIZE / 2
     assert dead["brought_bytes"] + lives["brought_bytes"] == SIZE
 

@@ -157,9 +157,13 @@ def web_server(
 
 
 def main() -> None:
-    """Serve a file at an address and a port until it is killed: FILE ADDRESS PORT [whole]."""
+    """Serve a file at an address and a port until it is killed: FILE ADDRESS PORT [whole].
+
+    In this folder a file `PORT.up` tells that it listens.
+    """
     file, address, port, *mode = sys.argv[1:]
     with web_server(Path(file).read_bytes(), whole if mode else good(), int(port), address):
+        Path(f"{port}.up").touch()
         threading.Event().wait()
 
 
