@@ -32,7 +32,7 @@ here or at a web server. The URL of a shared folder fetches all of its files.
 
 Chunks from `share` and `send` are verified when they arrive, and so are those of web servers beside them. From web
 servers alone the file is verified by --hash or by a Metalink file; without either, the hash of what came is printed.
-Servers with different files are refused, unless a hash says which file is wanted. After Ctrl-C or a crash the same
+Servers that tell of different files are refused, unless a hash says which is wanted. After Ctrl-C or a crash the same
 command continues, with the data received until then.
 
 --control names the window protocol of the paths from `share` and `send`. A coupled one, such as the default, takes no
