@@ -1,18 +1,18 @@
 //! Mistakes in a scenario file, with their places.
 
+use std::fmt;
 use std::ops::Range;
 
 use anabranch_core::spelling::nearest;
 use thiserror::Error;
 
-/// A mistake in a scenario file, with its place.
+use crate::synonyms::key_for;
+
+/// A mistake in a scenario file, or in a value that was set from outside.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("line {line}, column {column}{changed}: {message}")]
 pub struct ScenarioError {
-    /// Line of the mistake, counted from 1.
-    pub line: usize,
-    /// Column of the mistake, counted from 1 in characters.
-    pub column: usize,
+    /// Line and column of the mistake, counted from 1, columns in characters; `None` if it is not in the file.
+    pub place: Option<(usize, usize)>,
     /// Values that were set from outside before the lines were counted, in brackets; empty if none was.
     pub changed: String,
     /// What is wrong, and how to correct it.
@@ -25,12 +25,26 @@ impl ScenarioError {
         let before = text.get(..span.start).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
         let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
-        Self { line, column, changed: String::new(), message: message.into() }
+        Self { place: Some((line, column)), changed: String::new(), message: message.into() }
+    }
+
+    /// Makes an error about a value that was set from outside, which the message names.
+    pub(crate) fn outside(message: String) -> Self {
+        Self { place: None, changed: String::new(), message }
     }
 
     /// Rewrites an error of the TOML reader in the words of this project.
     pub(crate) fn from_toml(text: &str, error: &toml::de::Error) -> Self {
         Self::at(text, error.span().unwrap_or(0..0), in_words(error.message()))
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((line, column)) = self.place {
+            write!(f, "line {line}, column {column}{}: ", self.changed)?;
+        }
+        f.write_str(&self.message)
     }
 }
 
@@ -42,7 +56,8 @@ fn in_words(message: &str) -> String {
         if known.is_empty() {
             return Some(format!("there is no {kind} `{name}` here; leave it out, there are none"));
         }
-        let hint = nearest(name, known.iter().copied()).map_or_else(String::new, |n| format!(" (did you mean `{n}`?)"));
+        let near = nearest(name, known.iter().copied()).or_else(|| key_for(name, &known));
+        let hint = near.map_or_else(String::new, |n| format!(" (did you mean `{n}`?)"));
         Some(format!("there is no {kind} `{name}` here{hint}; there is {}", known.join(", ")))
     };
     let missing = |rest: &str| Some(format!("the key `{}` is missing; add it", rest.strip_suffix('`')?));

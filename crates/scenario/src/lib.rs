@@ -12,6 +12,7 @@ pub mod file;
 mod keys;
 mod schema;
 mod set;
+mod synonyms;
 mod trace;
 mod values;
 

@@ -131,22 +131,21 @@ fn index(list: &Item, place: &[&str], key: &str, length: usize) -> Result<usize,
             let (last, way) = place.split_last().expect("the whole file is no list");
             Err(format!("{} has several entries `{key}`; give a number, such as {one} or {other}", name(way, last)))
         }
-        (None, _) => Err(no_entry(place, key, &names)),
+        (None, _) => Err(no_entry(list, place, key, &names)),
     }
 }
 
 /// The name of an entry, or else its ends, as results show them.
 fn entry_name(entry: &Item) -> Option<String> {
-    let text = |key: &str| entry.get(key).and_then(Item::as_str).map(str::to_owned);
     let ends = || {
         let between = if entry.get("capacity").is_some() { '-' } else { '>' };
-        Some(format!("{}{between}{}", text("source")?, text("target")?))
+        Some(format!("{}{between}{}", text_at(entry, "source")?, text_at(entry, "target")?))
     };
-    text("name").or_else(ends)
+    text_at(entry, "name").map(str::to_owned).or_else(ends)
 }
 
 /// Says that a list has no such entry, and which it has.
-fn no_entry(place: &[&str], key: &str, names: &[Option<String>]) -> String {
+fn no_entry(list: &Item, place: &[&str], key: &str, names: &[Option<String>]) -> String {
     let (last, way) = place.split_last().expect("the whole file is no list");
     let entries = match names.len() {
         0 => "no entry".to_owned(),
@@ -154,11 +153,28 @@ fn no_entry(place: &[&str], key: &str, names: &[Option<String>]) -> String {
         length => format!("{length} entries, numbers 0 to {}", length - 1),
     };
     let known = || names.iter().flatten().map(String::as_str);
-    let hint = nearest(key, known()).map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
+    let near = named_by_ends(key, names, list).or_else(|| nearest(key, known()));
+    let hint = near.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
     let first: Vec<String> = known().take(MOST_NAMED).map(|name| format!("`{name}`")).collect();
     let more = if known().count() > MOST_NAMED { ", ..." } else { "" };
     let named = if first.is_empty() { String::new() } else { format!(": {}{more}", first.join(", ")) };
     format!("{} is a list without `{key}`{hint}; it has {entries}{named}", name(way, last))
+}
+
+/// The name of the first entry with the ends `key`, in either direction: links are shown in both.
+fn named_by_ends<'a>(key: &str, names: &'a [Option<String>], list: &Item) -> Option<&'a str> {
+    let has_ends = |n: usize| list.get(n).is_some_and(|entry| joins(entry, key));
+    (0..names.len()).filter(|&n| has_ends(n)).find_map(|n| names[n].as_deref())
+}
+
+/// Whether `ends` are those of an entry, as `a-b`, `b-a` or `a>b`.
+fn joins(entry: &Item, ends: &str) -> bool {
+    let Some((source, target)) = text_at(entry, "source").zip(text_at(entry, "target")) else { return false };
+    [format!("{source}-{target}"), format!("{target}-{source}"), format!("{source}>{target}")].iter().any(|e| e == ends)
+}
+
+fn text_at<'a>(entry: &'a Item, key: &str) -> Option<&'a str> {
+    entry.get(key).and_then(Item::as_str)
 }
 
 fn name(place: &[&str], key: &str) -> String {

@@ -81,9 +81,9 @@ impl Scenario {
     pub fn parse_with(text: &str, sets: &[(String, String)]) -> Result<Self, ScenarioError> {
         let values: Vec<String> = sets.iter().map(|(path, value)| format!("{path}={}", excerpt(value))).collect();
         let changed = if sets.is_empty() { String::new() } else { format!(" (with {})", values.join(", ")) };
-        let at_top = |reason| ScenarioError::at(text, 0..0, reason);
         check_bounds(text)?;
-        let text = if sets.is_empty() { text.to_owned() } else { with_values(text, sets).map_err(at_top)? };
+        let text =
+            if sets.is_empty() { text.to_owned() } else { with_values(text, sets).map_err(ScenarioError::outside)? };
         let mut file = File::parse(&text)
             .map_err(|error| ScenarioError { changed: changed.clone(), ..ScenarioError::from_toml(&text, &error) })?;
         file.connection = divide(file.connection).map_err(|(span, reason)| ScenarioError {

@@ -92,6 +92,11 @@ fn a_name_that_is_not_there_has_a_nearest_one() {
             "`connection` is a list without `bak` (did you mean `back`?); it has 2 entries, numbers 0 to 1: `a>c`, `back`",
         ),
         ("link.drect.capacity", "`link` is a list without `drect` (did you mean `direct`?); it has 3 entries"),
+        ("connection.bcak.weight", "`connection` is a list without `bcak` (did you mean `back`?)"),
+        // Ends of an entry that has a name, and those of a two-way link from its other end.
+        ("link.a-c.capacity", "`link` is a list without `a-c` (did you mean `direct`?)"),
+        ("link.c-b.capacity", "`link` is a list without `c-b` (did you mean `b-c`?)"),
+        ("connection.c>a.weight", "`connection` is a list without `c>a` (did you mean `back`?)"),
     ] {
         let said = set(TRIANGLE, &[(path, "1")]).unwrap_err().to_string();
         assert!(said.contains(reason), "{said}");
@@ -99,6 +104,30 @@ fn a_name_that_is_not_there_has_a_nearest_one() {
     let twice = format!("{TRIANGLE}[[connection]]\nsource = \"a\"\ntarget = \"c\"\n");
     let said = set(&twice, &[("connection.a>c.weight", "2")]).unwrap_err().to_string();
     assert!(said.contains("`connection` has several entries `a>c`; give a number, such as 0 or 2"), "{said}");
+}
+
+#[test]
+fn a_place_that_is_not_in_the_file_has_no_line() {
+    let error = set(PAIR, &[("connection.7.weight", "2")]).unwrap_err();
+    assert_eq!(error.place, None);
+    let expected =
+        "`connection.7.weight` cannot be set: `connection` is a list without `7`; it has one entry, number 0";
+    assert!(error.to_string().starts_with(expected), "{error}");
+}
+
+#[test]
+fn a_word_of_other_programs_gets_the_key_as_a_hint() {
+    for (path, reason) in [
+        ("run.time", "there is no key `time` here (did you mean `duration`?); there is duration, warm_up"),
+        ("run.warmup", "there is no key `warmup` here (did you mean `warm_up`?)"),
+        ("link.0.bandwidth", "there is no key `bandwidth` here (did you mean `capacity`?)"),
+        ("link.0.latency", "there is no key `latency` here (did you mean `delay`?)"),
+        ("connection.0.rate", "there is no key `rate` here (did you mean `demand`?)"),
+        ("connection.0.size", "there is no key `size` here (did you mean `amount`?)"),
+    ] {
+        let said = set(PAIR, &[(path, "1")]).unwrap_err().to_string();
+        assert!(said.contains(reason), "{path}: {said}");
+    }
 }
 
 #[test]
