@@ -1,6 +1,7 @@
 //! Quantities in files: text with a unit, such as `"10 Gbit/s"`, written so that reading gives the same value.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
@@ -128,12 +129,18 @@ macro_rules! in_files {
             }
         }
 
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let is_exact = |text: &String| Self::read(text).is_ok_and(|read| read.is(self));
                 let texts = self.texts();
                 let last = texts.last().expect("there is one text or more");
-                serializer.serialize_str(texts.iter().find(|text| is_exact(text)).unwrap_or(last))
+                f.write_str(texts.iter().find(|text| is_exact(text)).unwrap_or(last))
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
             }
         }
 

@@ -1,5 +1,7 @@
 //! The limits of queues: those that the file has, bandwidth-delay products, and defaults where windows grow.
 
+use std::collections::BTreeMap;
+
 use anabranch_core::{Bytes, LinkId, Network, Paths, Rate, Span};
 use anabranch_plan::{ControlPlane, LinkPlan};
 use anabranch_queues::{Family, QueueDiscipline};
@@ -15,6 +17,9 @@ const UNUSED_ROUND_TRIP: Span = Span(100_000_000_000);
 
 /// The fewest packets in a bandwidth-delay product: a queue has room for an initial window.
 const LEAST_PACKETS: u64 = 10;
+
+/// The discipline of links without one.
+const DROP_TAIL: &str = "drop-tail";
 
 /// The packets that wait under a discipline that drops or marks early: the limit that Linux has for most of these.
 const EARLY_PACKETS: u32 = 1000;
@@ -46,27 +51,19 @@ impl Scenario {
     ) -> Option<String> {
         let round_trips = longest_round_trips(network, paths);
         let packet = self.largest_packet(wants);
-        let mut silent = Vec::new();
+        let mut silent: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (l, written) in self.written_limits(network).into_iter().enumerate() {
             let limit = written.unwrap_or_else(|| self.silent_limit(wants, links[l].discipline.as_ref()));
             let capacity = greatest_capacity(network, links, l);
             links[l].limit = limit.limit(|factor| product(factor, capacity, round_trips[l], packet));
             if written.is_none() && limit != QueueLimit::Unlimited && capacity.0.is_finite() {
-                silent.push(l);
+                silent
+                    .entry(links[l].discipline.as_ref().map_or(DROP_TAIL, QueueDiscipline::name))
+                    .or_default()
+                    .push(l);
             }
         }
-        let first = *silent.first()?;
-        let names = if silent.len() == 1 { "1 link has".to_owned() } else { format!("{} links have", silent.len()) };
-        let meaning = match links[first].limit.packets {
-            None => "one bandwidth-delay product",
-            Some(_) => "usual where packets are dropped or marked early",
-        };
-        Some(format!(
-            "{names} no `queue` and a default limit: `{}` holds {}, {meaning}; give each link a `queue`, or all in \
-             [defaults.link], such as queue = \"1 BDP\", \"100 packets\" or \"unlimited\"",
-            network.link(LinkId::new(first)).name,
-            QueueLimit::from(links[first].limit),
-        ))
+        silent_note(network, links, &silent)
     }
 
     /// The limit of each link's queue, if the file has one.
@@ -90,6 +87,35 @@ impl Scenario {
             .filter(|packet| packet.0 > 0)
             .unwrap_or(self.file.defaults.connection.values().packet.0)
     }
+}
+
+/// A note about the links whose limit is a default, by their discipline.
+fn silent_note(network: &Network, links: &[LinkPlan], silent: &BTreeMap<&str, Vec<usize>>) -> Option<String> {
+    let has = match silent.values().map(Vec::len).sum() {
+        0 => return None,
+        1 => "1 link has".to_owned(),
+        count => format!("{count} links have"),
+    };
+    let of = |(discipline, own): (&&str, &Vec<usize>)| {
+        let (name, limit) = (&network.link(LinkId::new(own[0])).name, links[own[0]].limit);
+        let meaning = match limit.packets {
+            None => "one bandwidth-delay product",
+            Some(_) => "usual where packets are dropped or marked early",
+        };
+        let count = match own.len() {
+            _ if silent.len() == 1 => String::new(),
+            1 => "1 link ".to_owned(),
+            count => format!("{count} links "),
+        };
+        let such = if own.len() == 1 { "" } else { "such as " };
+        format!("{count}under {discipline}, {such}`{name}` with {}, {meaning}", QueueLimit::from(limit))
+    };
+    let groups: Vec<String> = silent.iter().map(of).collect();
+    Some(format!(
+        "{has} no `queue` and a default limit: {}; give each link a `queue`, or all in [defaults.link], such as queue = \
+         \"1 BDP\", \"100 packets\" or \"unlimited\"",
+        groups.join("; ")
+    ))
 }
 
 /// The longest round trip of the connections over each link or its twin, by the delays of links alone.

@@ -186,7 +186,7 @@ impl fmt::Display for QueueLimit {
         match self {
             Self::Unlimited => f.write_str("unlimited"),
             Self::Packets(packets) => write!(f, "{packets} packets"),
-            Self::Bytes(bytes) => write!(f, "{} B", bytes.0.0),
+            Self::Bytes(bytes) => bytes.fmt(f),
             Self::Product(factor) => write!(f, "{factor} BDP"),
         }
     }
@@ -194,10 +194,7 @@ impl fmt::Display for QueueLimit {
 
 impl Serialize for QueueLimit {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Bytes(bytes) => bytes.serialize(serializer),
-            _ => serializer.collect_str(self),
-        }
+        serializer.collect_str(self)
     }
 }
 

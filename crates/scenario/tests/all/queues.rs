@@ -95,9 +95,26 @@ fn disciplines_that_drop_early_have_room_and_some_bound_themselves() {
 #[test]
 fn a_default_limit_is_told_with_what_to_write() {
     let said = plan(&row("", &[FAR])).unwrap().warnings();
-    let expected = "4 links have no `queue` and a default limit: `L` holds 63000 B, one bandwidth-delay product; give each \
-                    link a `queue`, or all in [defaults.link], such as queue = \"1 BDP\", \"100 packets\" or \"unlimited\"";
+    let expected = "4 links have no `queue` and a default limit: under drop-tail, such as `L` with 63 kB, \
+                    one bandwidth-delay product; give each link a `queue`, or all in [defaults.link], such as queue = \"1 BDP\", \"100 packets\" or \"unlimited\"";
     assert_eq!(said, [expected]);
+}
+
+#[test]
+fn default_limits_are_told_by_discipline() {
+    let text = row("", &[FAR]).replace("name = \"M\"", "name = \"M\"\ndiscipline = \"codel\"");
+    let said = plan(&text).unwrap().warnings();
+    let expected = "4 links have no `queue` and a default limit: 2 links under codel, such as `M` with 1000 packets, usual \
+                    where packets are dropped or marked early; 2 links under drop-tail, such as `L` with 63 kB, one \
+                    bandwidth-delay product; give";
+    assert!(said[0].starts_with(expected), "{said:?}");
+}
+
+#[test]
+fn a_default_limit_in_a_note_is_written_as_in_the_resolved_file() {
+    let plan = plan(&row("", &[FAR])).unwrap();
+    assert_eq!(plan.links[0].limit.bytes, Some(Bytes(63_000)));
+    assert!(plan.warnings()[0].contains("`L` with 63 kB,"), "{:?}", plan.warnings());
 }
 
 #[test]
