@@ -48,8 +48,8 @@ pub(super) struct Connections {
 /// Source of the paths of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WantedPaths {
-    /// This number of shortest paths.
-    Shortest(usize),
+    /// This number of shortest paths from each source; `is_asked` tells whether the file asks for just so many.
+    Shortest { count: usize, is_asked: bool },
     /// The paths in the `[[connection]]` table of this number.
     Given(usize),
 }
@@ -291,7 +291,7 @@ impl<'a> ConnectionsBuilder<'a> {
                 let connection = ConnectionId::new(self.connections.len());
                 self.fetches.push(Fetch { connection, servers, set_up: Span(0) });
             }
-            self.add(connection, Transfer { amount, packet, protocol }, WantedPaths::Shortest(paths))?;
+            self.add(connection, Transfer { amount, packet, protocol }, paths)?;
         }
         Ok(())
     }
@@ -319,8 +319,7 @@ impl<'a> ConnectionsBuilder<'a> {
     /// Number of paths of the next connection, under the protocol of this number.
     fn count(&self, count: Option<PathCount>, protocol: usize) -> WantedPaths {
         let mut rng = stream(self.seed, Purpose::PathCounts, self.connections.len() as u32);
-        let count = count.unwrap_or_else(|| self.defaults.paths_under(Some(&self.protocols[protocol])));
-        WantedPaths::Shortest(draw_count(count, &mut rng))
+        shortest(count, &self.defaults, Some(&self.protocols[protocol]), &mut rng)
     }
 
     fn wants(mut self) -> Connections {
@@ -358,8 +357,22 @@ impl<'a> ConnectionsBuilder<'a> {
     }
 }
 
+/// The shortest paths of a connection under `protocol`, as many as its own number says, or else as usual.
+pub(super) fn shortest(
+    own: Option<PathCount>,
+    defaults: &ConnectionValues,
+    protocol: Option<&Protocol>,
+    rng: &mut impl Rng,
+) -> WantedPaths {
+    let written = own.or(defaults.paths);
+    // A resolved file has the usual number, too, so that does not tell whether anybody asks for it.
+    let usual = PathCount::usual(protocol);
+    let is_asked = matches!(written, Some(PathCount::Exactly(_))) && written != Some(usual);
+    WantedPaths::Shortest { count: draw_count(written.unwrap_or(usual), rng), is_asked }
+}
+
 /// Draws a number of paths; a fixed number does not use `rng`.
-pub(super) fn draw_count(count: PathCount, rng: &mut impl Rng) -> usize {
+fn draw_count(count: PathCount, rng: &mut impl Rng) -> usize {
     match count {
         PathCount::Exactly(count) => count,
         PathCount::Between(range) => rng.random_range(range.least..=range.most),

@@ -27,6 +27,7 @@ use anabranch_plan::Plan;
 use toml::Spanned;
 
 use connections::Connections;
+use paths::missing_paths;
 
 use crate::error::ScenarioError;
 use crate::file::File;
@@ -183,7 +184,8 @@ impl Scenario {
         self.check_protocols(&wants)?;
         self.set_up(&network, &mut wants)?;
         let paths = self.paths(&network, &wants, progress)?;
-        let notes = self.set_limits(&network, &mut links, &wants, &paths).into_iter().collect();
+        let limits = self.set_limits(&network, &mut links, &wants, &paths);
+        let notes = limits.into_iter().chain(missing_paths(&wants, &paths)).collect();
         self.check_paths(&network, &links, &wants, &paths)?;
         self.check_path_times(&wants, &paths)?;
         let relays = self.relays(&network, &mut wants, &paths)?;

@@ -25,7 +25,7 @@ impl Scenario {
         let connections = wants.demands.connections();
         let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (c, &wanted) in wants.paths.iter().enumerate() {
-            if let WantedPaths::Shortest(count) = wanted {
+            if let WantedPaths::Shortest { count, .. } = wanted {
                 members.entry(count).or_default().push(c);
             }
         }
@@ -41,7 +41,7 @@ impl Scenario {
         let mut paths = Paths::new();
         for (c, &wanted) in wants.paths.iter().enumerate() {
             match wanted {
-                WantedPaths::Shortest(count) => {
+                WantedPaths::Shortest { count, .. } => {
                     let (searched, used) = found.get_mut(&count).expect("every number was searched for");
                     let pairs = *used..*used + wants.sources(c).len();
                     *used = pairs.end;
@@ -82,6 +82,25 @@ impl Scenario {
         let paths: Result<_, String> = lists.iter().enumerate().map(resolved).collect();
         paths.map_err(|reason| self.error(span, reason))
     }
+}
+
+/// A note about connections for which the file asks for more paths than the network has.
+pub(super) fn missing_paths(wants: &Connections, paths: &Paths) -> Option<String> {
+    let fewer = |(c, &wanted): (usize, &WantedPaths)| {
+        let WantedPaths::Shortest { count, is_asked: true } = wanted else { return None };
+        let (asked, found) = (count * wants.sources(c).len(), paths.of(ConnectionId::new(c)).count());
+        (found < asked).then(|| (&wants.demands.connections()[c].name, asked, found))
+    };
+    let short: Vec<_> = wants.paths.iter().enumerate().filter_map(fewer).collect();
+    let (name, asked, found) = *short.first()?;
+    let has = |found| if found == 1 { "1 path was found".to_owned() } else { format!("{found} paths were found") };
+    Some(match short.len() {
+        1 => format!("connection `{name}` asks for {asked} paths, and {}: the network has no more", has(found)),
+        many => format!(
+            "{many} connections ask for more paths than the network has, such as `{name}`, which asks for {asked}: {}",
+            has(found)
+        ),
+    })
 }
 
 /// The source at which a path begins, among several. For a single source [`check_path`] checks the beginning.

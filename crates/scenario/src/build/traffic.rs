@@ -12,7 +12,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use toml::Spanned;
 
-use super::connections::draw_count;
+use super::connections::{WantedPaths, shortest};
 use super::ends::{Ends, draw_ends};
 use crate::file::connection::ConnectionValues;
 use crate::file::distribution::exponential;
@@ -32,8 +32,8 @@ pub(super) struct Group<'a> {
 pub(super) struct Drawn {
     pub connection: Connection,
     pub amount: Option<Bytes>,
-    /// Number of paths from each source.
-    pub paths: usize,
+    /// Paths from each source.
+    pub paths: WantedPaths,
     /// Nodes that the target sends requests to, the source first; empty if the source sends without requests.
     pub asked: Vec<NodeId>,
 }
@@ -65,7 +65,6 @@ impl Group<'_> {
         let mut counts = self.stream(Purpose::TrafficPathCounts);
         let amount = table.amount.unwrap_or(self.defaults.amount);
         let protocol = table.protocol.as_ref().or(self.defaults.protocol.as_ref());
-        let paths = table.paths.unwrap_or_else(|| self.defaults.paths_under(protocol));
         let draw = |(i, ((source, target), start)): (usize, ((NodeId, NodeId), Time))| {
             let lifetime = table.lifetime.map(|lifetime| Time(start.0.saturating_add(lifetime.draw(&mut lifetimes).0)));
             let departure =
@@ -78,7 +77,8 @@ impl Group<'_> {
                 stop: lifetime.or(departure),
                 ..Connection::new(format!("{}{}", table.name, i + 1), source, target)
             };
-            let (amount, paths) = (amount.draw(&mut amounts), draw_count(paths, &mut counts));
+            let amount = amount.draw(&mut amounts);
+            let paths = shortest(table.paths, self.defaults, protocol, &mut counts);
             Drawn { connection, amount, paths, asked: Vec::new() }
         };
         let drawn = ends.into_iter().zip(starts).enumerate().map(draw);

@@ -155,8 +155,7 @@ impl ConnectionValues {
     /// Number of shortest paths of a connection under `protocol`: the written number, or else the usual one of the
     /// protocol; 4 without a protocol.
     pub fn paths_under(&self, protocol: Option<&Protocol>) -> PathCount {
-        let unwritten = protocol.map_or(4, Protocol::usual_paths);
-        self.paths.unwrap_or(PathCount::Exactly(unwritten))
+        self.paths.unwrap_or_else(|| PathCount::usual(protocol))
     }
 }
 
@@ -186,6 +185,13 @@ pub enum PathCount {
     Exactly(#[schemars(range(min = 1, max = 65_536))] usize),
     /// A number drawn for each connection.
     Between(PathRange),
+}
+
+impl PathCount {
+    /// The number of paths where none is written: the usual one of the protocol; 4 without a protocol.
+    pub fn usual(protocol: Option<&Protocol>) -> Self {
+        Self::Exactly(protocol.map_or(4, Protocol::usual_paths))
+    }
 }
 
 /// A range of numbers of paths, all with the same probability.

@@ -1,6 +1,6 @@
 //! Tests of what a reader of a run's numbers is told.
 
-use crate::plan;
+use crate::{PAIR, plan};
 
 /// Links L and M in a row with connections over one or both, each with these keys.
 fn two_links(head: &str, connections: &[(&str, &str, &str)]) -> Vec<String> {
@@ -68,4 +68,28 @@ fn losses_of_control_packets_without_repair_are_told_where_they_matter() {
     assert!(said.len() == 1 && said[0].contains("may stay wrong for ever"), "{said:?}");
     assert!(two_links("", &[("a", "b", "protocol = \"slbn\"")]).is_empty());
     assert!(two_links(unrepaired, &[("a", "b", "protocol = \"reno\"")]).is_empty());
+}
+
+#[test]
+fn paths_that_are_asked_for_and_not_found_are_told() {
+    // From a to b there is one path, over the link l.
+    let said = |keys: &str| plan(&format!("{PAIR}{keys}")).unwrap().warnings();
+    assert_eq!(said("paths = 2"), ["connection `a>b` asks for 2 paths, and 1 path was found: the network has no more"]);
+    let common = "[defaults.connection]\nprotocol = \"d-slen\"\npaths = 3\n";
+    assert_eq!(
+        said(&format!("[[connection]]\nsource = \"a\"\ntarget = \"b\"\n{common}")),
+        ["2 connections ask for more paths than the network has, such as `a>b`, which asks for 3: 1 path was found"]
+    );
+    let traffic = "paths = 1\n[[traffic]]\ncount = 1\npaths = 2\n";
+    assert_eq!(said(traffic).len(), 1);
+    assert!(said(traffic)[0].starts_with("connection `t1` asks for 2 paths"), "{:?}", said(traffic));
+}
+
+#[test]
+fn paths_that_nobody_asked_for_are_not_missed() {
+    // One number that is met, the usual number of d-SLEN (which resolved files have, too), a drawn number, and a path by
+    // its nodes.
+    for keys in ["paths = 1", "", "paths = 4", "paths = { least = 1, most = 4 }", "paths = [[\"a\", \"b\"]]"] {
+        assert!(plan(&format!("{PAIR}{keys}")).unwrap().warnings().is_empty(), "{keys}");
+    }
 }
