@@ -10,11 +10,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python/anabranch"
 ARROWS: dict[str, list[str]] = tomllib.loads((ROOT / "tests/architecture.toml").read_text(encoding="utf-8"))["imports"]
-SHARED = {"_core", "errors", "folder", "interrupts"}
+SHARED = {"_core", "errors", "folder", "interrupts", "lazy"}
 """What every folder may import."""
 
 MOST_FLOORS = 10
-MOST_ENTRIES = 26
+MOST_ENTRIES = 27
 
 
 def room(parts: tuple[str, ...]) -> str:

@@ -6,8 +6,9 @@ everything that was measured; `sweep` simulates it with many values. Move files 
 protocols: `share`, `send`, `fetch`.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from anabranch.lazy import loader
 
 if TYPE_CHECKING:
     from anabranch import generate
@@ -179,20 +180,9 @@ _NAMES = {
     "transfer.files": ("send", "share"),
     "formats.write": ("write_network",),
 }
-"""The public names of each module; `generate` is a package itself."""
+"""The public names of each module."""
 
-_MODULES = {name: module for module, names in _NAMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    """Load what is asked for: tables and figures take longer to load than most commands take to run."""
-    if name == "generate":
-        return import_module("anabranch.generate")
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"anabranch.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = loader(__name__, _NAMES, modules=("generate",))
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,8 @@
 """Sweeps: a scenario run with many values, and tables and figures over all runs."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from anabranch.lazy import loader
 
 if TYPE_CHECKING:
     from anabranch.sweeps.file import read_file
@@ -37,11 +38,4 @@ _NAMES = {
 }
 """The public names of each module."""
 
-_MODULES = {name: module for module, names in _NAMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    """Load a name on its first use: what makes tables takes longer to load than a scenario to check."""
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__ = loader(__name__, _NAMES)
