@@ -188,7 +188,7 @@ def _as_cases(given: Iterable[Case | Problem]) -> Iterator[Case]:
 def _answers(
     cases: Iterator[Case], total: int, request: Request, threads: int, progress: Progress | None
 ) -> Iterator[Solved]:
-    """Solve on so many threads, a few cases ahead of what is asked for."""
+    """Solve several cases at a time, one on each thread; begin a few cases before the caller asks for them."""
     stopped = Event()
     begun: deque[Future[Solved]] = deque()
     trouble: Exception | None = None
