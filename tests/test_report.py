@@ -136,6 +136,29 @@ def test_folders_without_a_run_are_told_apart_and_leave_nothing(folder, solved, 
     assert not (tmp_path / "x.html").exists()
 
 
+def test_a_folder_of_runs_is_told_by_the_runs_within_it(folder, solved, tmp_path):
+    runs = tmp_path / "runs"
+    for name in ("a", "b"):
+        ab.read_result(folder).write(runs / name)
+    (runs / "notes").mkdir()
+    said = str(command(runs).exception)
+    assert (
+        f"{runs}: it is no run or allocation itself but holds 2 folders that are: `a`, `b`; name those to show" in said
+    )
+    assert f"such as `{runs / 'a'}`, or show all in the browser by `anabranch serve {runs}`" in said
+    # Without runs of its own, the folders within its folders count.
+    assert "holds 2 folders that are: `runs/a`, `runs/b`" in str(command(tmp_path).exception)
+    with pytest.raises(ScenarioError, match="holds 2 folders that are"):
+        ab.report(runs, tmp_path / "x.html")
+
+
+def test_of_many_runs_within_a_folder_five_are_named(tmp_path):
+    for name in range(7):
+        (tmp_path / f"{name}").mkdir()
+        (tmp_path / f"{name}" / "scenario.toml").write_text("", encoding="utf-8")
+    assert "holds 7 folders that are: `0`, `1`, `2`, `3`, `4` and 2 more; name" in str(command(tmp_path).exception)
+
+
 def test_runs_and_allocations_stand_in_one_report(folder, solved, tmp_path):
     file = tmp_path / "mixed.html"
     assert command(folder, solved, "--out", file).exit_code == 0

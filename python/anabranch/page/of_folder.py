@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from anabranch.page.content import Content
 
 
+MOST_NAMED = 5
+"""The folders that a message names."""
+
+
 def read_folder(folder: Path) -> Result | Allocation:
     """Read the run or the allocation in a folder.
 
@@ -42,10 +46,32 @@ def read_folder(folder: Path) -> Result | Allocation:
             f"{folder}: it holds a comparison of methods, and a page shows one; methods.parquet has a row for each. For"
             " a page solve by one --method, with --report page.html"
         )
+    elif within := _shown_within(folder):
+        raise ScenarioError(_of_many(folder, within))
     else:
         reason = "it holds neither a run nor an allocation"
     hint = "name a folder that `anabranch run --out` or `anabranch solve --out` has written"
     raise ScenarioError(f"{folder}: {reason}; {hint}")
+
+
+def _shown_within(folder: Path) -> list[Path]:
+    """Give the folders within a folder that hold a run or an allocation: its own, or else those one level deeper."""
+    for pattern in ("*/", "*/*/"):
+        inner = sorted(one for one in folder.glob(pattern) if not one.name.startswith("."))
+        if found := [one for one in inner if holds_allocation(one) or (one / "scenario.toml").is_file()]:
+            return found
+    return []
+
+
+def _of_many(folder: Path, within: list[Path]) -> str:
+    """Say that a folder is no run itself, and which folders within it are."""
+    names = ", ".join(f"`{one.relative_to(folder)}`" for one in within[:MOST_NAMED])
+    more = f" and {len(within) - MOST_NAMED} more" if len(within) > MOST_NAMED else ""
+    has = "a folder that is one" if len(within) == 1 else f"{len(within)} folders that are"
+    return (
+        f"{folder}: it is no run or allocation itself but holds {has}: {names}{more}; name those to show, such as"
+        f" `{within[0]}`, or show all in the browser by `anabranch serve {folder}`"
+    )
 
 
 def title_of(shown: Result | Allocation) -> str:
