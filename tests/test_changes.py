@@ -239,6 +239,9 @@ def test_a_summary_prints_as_lines(ring):
     lines = str(allocation.summary).splitlines()
     assert lines[0].split() == ["fairness", "max-min"]
     assert "total rate       8 Mbit/s" in lines
+    # Words of the proof come with what they mean; the keys are short.
+    assert any(line.startswith("residual         0 (optimality gap: how far any path is from its") for line in lines)
+    assert {"passes", "residual", "overload"} <= set(allocation.summary)
     assert allocation.summary["total_rate_bps"] == pytest.approx(8e6)
 
 
