@@ -64,6 +64,7 @@ def test_the_command_compares_several_methods(tmp_path):
     assert done.returncode == 0, done.stderr
     assert [line.split()[0] for line in done.stdout.splitlines()[2:4]] == ["dual-simplex", "swan"]
     assert "exact max-min rates carry" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 120
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == [
         "connections.parquet",
         "meta.json",

@@ -109,9 +109,9 @@ def _print(found: Compared) -> None:
         ]
     )
     typer.echo()
+    print_text(f"exact max-min rates carry {rate_text(found.exact_bps)}; beside these:")
     print_text(
-        f"exact max-min rates carry {rate_text(found.exact_bps)}; beside these: q, the fairness index (1 if all are"
-        " alike), total, the traffic carried, and worst-off, the least rate by its exact one"
+        "q is the fairness index (1 if all are alike), total the traffic, worst-off the least rate by its exact one"
     )
 
 
