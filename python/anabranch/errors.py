@@ -30,13 +30,9 @@ def shortened(message: str) -> str:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Give the known name that is most like a name that is not there, in brackets; nothing if none is like it."""
     # Only now: it is needed for mistakes alone.
-    from difflib import get_close_matches
-
     from anabranch import _core
 
-    names = list(known)
-    # Letters that are exchanged are two mistakes to the first, and one to the second.
-    near = _core.nearest_name(name, names) or next(iter(get_close_matches(name, names, 1, 0.75)), None)
+    near = _core.nearest_name(name, list(known))
     return f" (did you mean `{near}`?)" if near else ""
 
 
