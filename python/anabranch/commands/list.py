@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from anabranch.commands.subcommands import SubCommands
 from anabranch.commands.tables import column
 from anabranch.commands.tables.table import print_table
 
@@ -18,8 +19,15 @@ if TYPE_CHECKING:
     from anabranch.commands.tables.column import Column
 
 app = typer.Typer(
-    help="List names that commands and files take.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    cls=SubCommands,
+    help="List names that commands and files take.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
+
+PIPED = 160
+"""The columns within which texts are broken where the output is no terminal."""
 
 
 @app.callback()
@@ -234,7 +242,7 @@ def _show(rows: Sequence[dict[str, Any]], shown: Sequence[str], *, as_json: bool
         leaves = leaving.index(key) + 1 if key in leaving else 0
         make = column.labels if key == shown[0] else column.words
         columns.append(make(key, texts, leaves=leaves))
-    print_table(columns)
+    print_table(columns, most=PIPED)
 
 
 def _echo(rows: Sequence[dict[str, Any]]) -> None:

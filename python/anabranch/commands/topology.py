@@ -23,6 +23,7 @@ from anabranch.commands.inputs import (
 )
 from anabranch.commands.of_scenario import MOST_SEED
 from anabranch.commands.places import Force, check_output
+from anabranch.commands.subcommands import SubCommands
 from anabranch.commands.tables.table import print_facts
 from anabranch.formats.known import WRITTEN_SUFFIXES
 from anabranch.formats.write import write_network
@@ -31,10 +32,18 @@ if TYPE_CHECKING:
     from anabranch.model.network import Network
 
 app = typer.Typer(
-    help="Describe, convert and generate networks.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    cls=SubCommands,
+    help="Describe, convert and generate networks.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 made = typer.Typer(
-    help="Generate a network by a rule.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    cls=SubCommands,
+    help="Generate a network by a rule.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 app.add_typer(made, name="generate")
 

@@ -12,6 +12,7 @@ import typer
 
 from anabranch import _core
 from anabranch.commands.places import Force, check_output
+from anabranch.commands.subcommands import SubCommands
 from anabranch.commands.tables.table import print_facts
 from anabranch.commands.text import time_text
 from anabranch.errors import ScenarioError
@@ -30,7 +31,11 @@ from anabranch.traces.read import format_of
 from anabranch.traces.trace import OPPORTUNITY_BYTES, Trace
 
 app = typer.Typer(
-    help="Describe and convert traces of links.", no_args_is_help=True, add_completion=False, rich_markup_mode=None
+    cls=SubCommands,
+    help="Describe and convert traces of links.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 
 PERCENTILES = (5, 50, 95)

@@ -45,9 +45,9 @@ def width_of_output() -> int | None:
     return int(given) if given.isdecimal() and int(given) > 0 else None
 
 
-def print_table(columns: Iterable[Column], *, title: str = "") -> None:
-    """Print a table, with its headings in bold on a terminal."""
-    lines, headings, left_out = table_lines(list(columns), width_of_output())
+def print_table(columns: Iterable[Column], *, title: str = "", most: int | None = None) -> None:
+    """Print a table, with its headings in bold on a terminal; `most` is its width where the output has no limit."""
+    lines, headings, left_out = table_lines(list(columns), width_of_output() or most)
     if title:
         print_heading(title)
     for place, line in enumerate(lines):
