@@ -354,7 +354,7 @@ def test_a_signal_that_the_caller_ignores_leaves_the_server_alone(tmp_path, name
     [
         (["nowhere"], "there is no such folder"),
         ([__file__], "it is no folder"),
-        (["/proc"], "no folder that may be written to"),
+        (["/proc"], "since the system refuses to make it in /proc"),
         ([".", "--scenarios", "nowhere"], "--scenarios"),
         ([".", "--token", "a b"], "--token"),
         ([".", "--host", "no.such.host.invalid"], "no server can be there"),

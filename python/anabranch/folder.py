@@ -47,6 +47,8 @@ def check_place(file: Path) -> None:
         with tempfile.TemporaryDirectory(prefix=".anabranch.", dir=there) as aside:
             remedy = "choose another name"
             (Path(aside) / place.relative_to(there)).mkdir(parents=True)
+    except NotADirectoryError as error:
+        raise ScenarioError(f"{file}: it cannot be put there, since {there} is no folder; {remedy}") from error
     except OSError as error:
         remedy = OF_DISK.get(error.errno or 0, remedy)
         reason = f"the system refuses to make it in {there} ({error.strerror})"

@@ -153,10 +153,11 @@ def fetch_file(
                 last = time.monotonic()
                 progress(FetchState(last - begin, *running.state()))
     finally:
+        # A fetch that is stopped tells its last state, too.
         running.stop()
-    state = FetchState(time.monotonic() - begin, *running.state())
-    if progress is not None:
-        progress(state)
+        state = FetchState(time.monotonic() - begin, *running.state())
+        if progress is not None:
+            progress(state)
     hashes, (proof, given), size, was_there = outcome
     by_function = dict(hash_.split(":", 1) for hash_ in hashes)
     return Fetched(target, by_function, proof, size, was_there, state, given)
