@@ -79,8 +79,8 @@ fn go(text: &str) -> Option<()> {
         return None;
     }
     let network = network(&scenario)?;
-    let plan = planned(&scenario, network.clone())?;
-    let whole = scenario.resolved(&network, None, &beside).expect("what can be planned can be written out");
+    let plan = planned(&scenario, network)?;
+    let whole = scenario.resolved(&plan, None, &beside).expect("what can be planned can be written out");
     let again = Scenario::parse(&whole).unwrap_or_else(|error| panic!("{error}\n{whole}"));
     let network = self::network(&again).expect("the network stands in it");
     assert_same(&plan, &planned(&again, network).expect("it is planned again"), &whole);
