@@ -1,6 +1,6 @@
 //! An agent as a state machine: it takes events and returns actions.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use anabranch_core::{Rate, Span, Time};
 use anabranch_proto::Protocol;
@@ -66,6 +66,16 @@ pub enum Action {
 struct Client {
     session: Session,
     heard: Time,
+    /// The time in `wakes`: no later than when there is work.
+    wake: Time,
+}
+
+impl Client {
+    /// The time at which there is work for the session, if nothing happens before.
+    fn next(&self, lease: Span) -> Time {
+        let lapse = self.heard + lease;
+        self.session.next_at().map_or(lapse, |next| next.min(lapse))
+    }
 }
 
 /// The agent of a node.
@@ -74,6 +84,8 @@ pub struct Agent {
     links: Links,
     hops: BTreeMap<AgentId, Hop>,
     clients: BTreeMap<ClientId, Client>,
+    /// The applications in the order of their next work.
+    wakes: BTreeSet<(Time, ClientId)>,
     returns: Returns,
     actions: VecDeque<Action>,
     /// Whether more messages wait for a neighbour than the limit allows.
@@ -86,8 +98,17 @@ impl Agent {
     pub fn new(settings: Settings) -> Self {
         let hops = settings.neighbours.iter().map(|&id| (id, Hop::new(settings.epoch))).collect();
         let links = Links::new(&settings.links, settings.protocols.clone());
-        let (clients, returns, actions) = (BTreeMap::new(), Returns::default(), VecDeque::new());
-        Self { settings, links, hops, clients, returns, actions, has_too_much: false, counts: Counts::default() }
+        Self {
+            settings,
+            links,
+            hops,
+            clients: BTreeMap::new(),
+            wakes: BTreeSet::new(),
+            returns: Returns::default(),
+            actions: VecDeque::new(),
+            has_too_much: false,
+            counts: Counts::default(),
+        }
     }
 
     /// Handles an event.
@@ -114,18 +135,13 @@ impl Agent {
 
     /// The time at which [`Self::on_time`] has to be called, unless an event comes first.
     pub fn next_at(&self) -> Option<Time> {
-        let lease = self.settings.lease;
-        let next = |client: &Client| {
-            let lapse = client.heard + lease;
-            client.session.next_at().map_or(lapse, |next| next.min(lapse))
-        };
-        self.clients.values().map(next).min()
+        self.wakes.first().map(|&(next, _)| next)
     }
 
     /// Does the work that is due.
     pub fn on_time(&mut self, now: Time) {
-        let ids: Vec<ClientId> = self.clients.keys().copied().collect();
-        for id in ids {
+        let due: Vec<ClientId> = self.wakes.iter().take_while(|&&(next, _)| next <= now).map(|&(_, id)| id).collect();
+        for id in due {
             let Some(client) = self.clients.get_mut(&id) else { continue };
             if client.heard + self.settings.lease <= now {
                 self.counts.lapsed += u64::from(!client.session.is_leaving());
@@ -135,10 +151,30 @@ impl Agent {
             }
             client.session.on_time(now);
             self.settle(now, id);
+            self.put_off(id);
         }
         if self.has_too_much {
             self.begin_anew(now);
         }
+    }
+
+    /// Notes when there is work for an application, if that is before the time noted.
+    fn hasten(&mut self, id: ClientId) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        let next = client.next(self.settings.lease);
+        if next < client.wake {
+            self.wakes.remove(&(client.wake, id));
+            self.wakes.insert((next, id));
+            client.wake = next;
+        }
+    }
+
+    /// Notes when there is work for an application, which has done what was due.
+    fn put_off(&mut self, id: ClientId) {
+        let Some(client) = self.clients.get_mut(&id) else { return };
+        self.wakes.remove(&(client.wake, id));
+        client.wake = client.next(self.settings.lease);
+        self.wakes.insert((client.wake, id));
     }
 
     /// Removes the actions that the agent has requested since the last call.
@@ -329,7 +365,8 @@ impl Agent {
         match session {
             Ok(mut session) => {
                 session.begin(now, self.returns.generation());
-                self.clients.insert(id, Client { session, heard: now });
+                self.clients.insert(id, Client { session, heard: now, wake: now });
+                self.wakes.insert((now, id));
                 self.settle(now, id);
             }
             Err(reason) => self.actions.push_back(Action::Tell(id, Answer::Refused { reason })),
@@ -361,11 +398,11 @@ impl Agent {
             let answers = std::mem::take(&mut client.session.answers);
             let is_gone = client.session.is_gone();
             self.actions.extend(answers.into_iter().map(|answer| Action::Tell(id, answer)));
-            if is_gone {
-                self.clients.remove(&id);
+            if is_gone && let Some(client) = self.clients.remove(&id) {
+                self.wakes.remove(&(client.wake, id));
             }
             if parcels.is_empty() {
-                return;
+                return self.hasten(id);
             }
             // The path may be invalid, and its packet comes back at once.
             for parcel in parcels {
