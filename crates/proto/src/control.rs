@@ -5,6 +5,7 @@
 
 use anabranch_core::{Bytes, Rate, Time};
 
+use crate::account::Account;
 use crate::packet::Header;
 
 /// Position of a link in the path of a subflow, counted from 0.
@@ -235,6 +236,16 @@ pub trait LinkControl: Send {
 
     /// Whether the control holds no state of any connection, as before the first joins and after the last has left.
     fn is_clear(&self) -> bool;
+
+    /// The sums of the link; `None` under a protocol that keeps more than these, or other ones.
+    fn account(&self) -> Option<Account> {
+        None
+    }
+
+    /// Replaces the sums of the link. Only protocols with an [`LinkControl::account`] receive this call.
+    fn set_account(&mut self, account: Account) {
+        let _ = account;
+    }
 }
 
 /// The controls of all links of a network for one protocol, side by side.

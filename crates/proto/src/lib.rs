@@ -4,6 +4,7 @@
 //! the list of all, [`endpoint`] the machinery of sources and hops, [`window`] the decisions of protocols that keep
 //! windows, [`transport`] their sources and sinks, [`formula`] formulas that scenario files give to a protocol.
 
+pub mod account;
 pub mod control;
 pub mod endpoint;
 pub mod formula;

@@ -42,6 +42,12 @@ impl Positions {
         u32::from(end) >= u128::BITS || self.0 >> end == 0
     }
 
+    /// The positions up to `last`.
+    #[must_use]
+    pub fn up_to(self, last: u8) -> Self {
+        Self(self.0 & (u128::MAX >> (127 - last.min(127))))
+    }
+
     /// Number of positions in the set.
     pub fn len(self) -> u32 {
         self.0.count_ones()
@@ -66,6 +72,7 @@ mod tests {
         set.remove(5);
         assert_eq!([0, 5, 127].map(|p| set.contains(p)), [true, false, true]);
         assert_eq!((set.len(), set.is_empty()), (2, false));
+        assert_eq!([0, 126, 127, 255].map(|last| set.up_to(last).len()), [1, 1, 2, 2]);
         assert_eq!([127, 128, 255].map(|end| set.are_before(end)), [false, true, true]);
     }
 }

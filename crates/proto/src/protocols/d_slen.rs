@@ -40,6 +40,7 @@ use anabranch_core::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
+use crate::account::Account;
 use crate::control::{
     ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, Position, SourceControl, Visitor,
 };
@@ -145,6 +146,20 @@ impl Probe {
             && self.level >= 0.0
             && self.bottlenecks.are_before(links)
             && (self.setter < links || self.setter == NONE)
+    }
+
+    /// Whether this can be what comes back of a packet `sent` over the link at a position: the links after it decide on
+    /// the level and whether they limit the subflow, and on nothing else.
+    pub fn answers(&self, sent: &Self, position: Position) -> bool {
+        let before = |probe: &Self| probe.bottlenecks.up_to(position);
+        before(self) == before(sent)
+            && (self.portion, self.rate) == (sent.portion, sent.rate)
+            && (self.is_leave, self.round) == (sent.is_leave, sent.round)
+    }
+
+    /// Whether the packet is the first of its subflow.
+    pub fn is_first(&self) -> bool {
+        self.portion.old == 0.0 && !self.is_leave
     }
 }
 
@@ -355,6 +370,17 @@ impl LinkControl for Link {
 
     fn is_clear(&self) -> bool {
         Self { tie: 0.0, ..*self } == Self::default()
+    }
+
+    fn account(&self) -> Option<Account> {
+        let (rate, here) = (self.rate_elsewhere.steps(), self.portion_here.steps());
+        Some(Account { rate, here, all: here.wrapping_add(self.portion_elsewhere.steps()) })
+    }
+
+    fn set_account(&mut self, account: Account) {
+        self.rate_elsewhere = Sum::of_steps(account.rate);
+        self.portion_here = Sum::of_steps(account.here);
+        self.portion_elsewhere = Sum::of_steps(account.all.wrapping_sub(account.here));
     }
 }
 

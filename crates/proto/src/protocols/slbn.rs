@@ -27,6 +27,7 @@ use anabranch_core::{Rate, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::account::{Account, CLAIM};
 use crate::control::{
     ConnectionView, LinkControl, LinkControls, LinkOrders, LinkView, Orders, Position, SourceControl, Visitor,
 };
@@ -122,6 +123,20 @@ impl Probe {
             && is_link(self.setter)
             && is_link(self.room.position)
             && self.bottlenecks.are_before(links)
+    }
+
+    /// Whether this can be what comes back of a packet `sent` over the link at a position: the links after it decide on
+    /// the rate, their room and whether they limit the session, and on nothing else.
+    pub fn answers(&self, sent: &Self, position: Position) -> bool {
+        let before = |probe: &Self| probe.bottlenecks.up_to(position);
+        before(self) == before(sent)
+            && (self.kind, self.held, self.next) == (sent.kind, sent.held, sent.next)
+            && (self.minds_room, self.cycle) == (sent.minds_room, sent.cycle)
+    }
+
+    /// Whether the packet is the first of its session.
+    pub fn is_first(&self) -> bool {
+        self.kind == Kind::Join
     }
 }
 
@@ -290,6 +305,18 @@ impl LinkControl for Link {
 
     fn is_clear(&self) -> bool {
         *self == Self::default()
+    }
+
+    fn account(&self) -> Option<Account> {
+        let claims = |sessions: i64| i128::from(sessions) * CLAIM;
+        Some(Account { rate: self.rate_elsewhere.into(), here: claims(self.here), all: claims(self.sessions) })
+    }
+
+    fn set_account(&mut self, account: Account) {
+        // Sums of whole numbers in 64 bits fit again.
+        self.rate_elsewhere = account.rate as i64;
+        self.here = (account.here / CLAIM) as i64;
+        self.sessions = (account.all / CLAIM) as i64;
     }
 }
 

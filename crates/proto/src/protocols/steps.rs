@@ -45,6 +45,16 @@ pub(super) const LEAST: f64 = 1.0 / STEPS;
 pub(super) struct Sum(i128);
 
 impl Sum {
+    /// The number of steps.
+    pub fn steps(self) -> i128 {
+        self.0
+    }
+
+    /// A sum of this number of steps.
+    pub fn of_steps(steps: i128) -> Self {
+        Self(steps)
+    }
+
     pub fn add(&mut self, value: f64) {
         self.0 = self.0.wrapping_add(steps(value));
     }
