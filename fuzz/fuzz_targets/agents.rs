@@ -9,17 +9,20 @@ use anabranch_proto::Protocol;
 use libfuzzer_sys::fuzz_target;
 
 fn agent() -> Agent {
-    Agent::new(Settings {
-        id: AgentId(1),
-        epoch: 7,
-        protocols: ["d-slen", "slbn"].iter().filter_map(|name| Protocol::named(name)).collect(),
-        links: vec![LinkSettings { link: 0, to: AgentId(2), capacity: Rate(1e7), parts: Vec::new() }],
-        neighbours: vec![AgentId(0), AgentId(2)],
-        gap: Span(0),
-        lease: Span::us(1),
-        clients: 10,
-        waiting: 1000,
-    })
+    let protocols = ["d-slen", "slbn"].iter().filter_map(|name| Protocol::named(name)).collect();
+    Agent::new(
+        Time(0),
+        Settings {
+            links: vec![LinkSettings::new(0, AgentId(2), Rate(1e7))],
+            neighbours: vec![AgentId(0), AgentId(2)],
+            gap: Span(0),
+            lease: Span::us(1),
+            clients: 10,
+            waiting: 1000,
+            reply: Span::us(3),
+            ..Settings::new(AgentId(1), 7, protocols)
+        },
+    )
 }
 
 fuzz_target!(|bodies: Vec<Vec<u8>>| {

@@ -23,18 +23,17 @@ const DELAY: u64 = 5 * MILLISECOND;
 const END: u64 = 5000 * MILLISECOND;
 
 fn agent(id: u32, protocol: &Protocol, sessions: usize) -> Agent {
-    let link = |link: u32| LinkSettings { link, to: AgentId(link + 1), capacity: Rate(1e10), parts: Vec::new() };
-    Agent::new(Settings {
-        id: AgentId(id),
-        epoch: 1,
-        protocols: vec![protocol.clone()],
-        links: if id < 2 { vec![link(id)] } else { Vec::new() },
-        neighbours: [id.checked_sub(1), (id < 2).then_some(id + 1)].into_iter().flatten().map(AgentId).collect(),
-        gap: Span(GAP),
-        lease: Span(2000 * MILLISECOND),
-        clients: sessions,
-        waiting: 1 << 20,
-    })
+    Agent::new(
+        Time(0),
+        Settings {
+            links: if id < 2 { vec![LinkSettings::new(id, AgentId(id + 1), Rate(1e10))] } else { Vec::new() },
+            neighbours: [id.checked_sub(1), (id < 2).then_some(id + 1)].into_iter().flatten().map(AgentId).collect(),
+            gap: Span(GAP),
+            clients: sessions,
+            waiting: 1 << 20,
+            ..Settings::new(AgentId(id), 1, vec![protocol.clone()])
+        },
+    )
 }
 
 fn again<M: Message>(message: &M) -> M {
@@ -89,11 +88,12 @@ fn main() {
         if now == beat {
             beat += 500 * MILLISECOND;
             (0..joined).for_each(|client| line.handle(now, 0, Event::Ask(ClientId(client as u64), Ask::Here)));
-            // Not all at once: a tenth of them at a time.
-            for client in joined..(joined + sessions.div_ceil(3)).min(sessions) {
+            // Not all at once: a third of them at a time.
+            let more = sessions.div_ceil(3).min(sessions - joined);
+            for client in joined..joined + more {
                 line.handle(now, 0, Event::Ask(ClientId(client as u64), join.clone()));
-                joined += 1;
             }
+            joined += more;
         } else if message == Some(now) {
             let (_, from, to, message) = line.coming.pop_front().expect("it is there");
             line.handle(now, to.0 as usize, Event::Hop(from, message));

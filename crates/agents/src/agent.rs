@@ -1,17 +1,19 @@
 //! An agent as a state machine: it takes events and returns actions.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use anabranch_core::{Rate, Span, Time};
 use anabranch_proto::Protocol;
 
 use crate::counts::Counts;
-use crate::hop::{Heard, Hop};
+use crate::in_flight::{False, InFlight, answer, sender};
 pub use crate::links::LinkSettings;
 use crate::links::Links;
 use crate::message::{AgentId, Answer, Ask, ClientId, Fate, HopMessage, Parcel, Payload, Step};
-use crate::returns::Returns;
+use crate::neighbours::{Neighbours, Proofs, Unproved};
 use crate::session::{Beginning, Session};
+use crate::view::View;
 
 /// The settings of an agent.
 #[derive(Clone, Debug)]
@@ -32,8 +34,34 @@ pub struct Settings {
     pub lease: Span,
     /// Greatest number of applications at a time.
     pub clients: usize,
-    /// Greatest number of messages that wait for an absent neighbour.
+    /// Greatest number of messages that wait for a neighbour; with more the neighbour is given up.
     pub waiting: usize,
+    /// Time without a connection after which a neighbour is given up.
+    pub patience: Span,
+    /// Time after which a packet that has not come back over the last link is answered.
+    pub reply: Span,
+    /// Proofs of renewals.
+    pub proofs: Arc<dyn Proofs>,
+}
+
+impl Settings {
+    /// Usual settings of an agent without links and neighbours, whose word the other agents take.
+    pub fn new(id: AgentId, epoch: u64, protocols: Vec<Protocol>) -> Self {
+        Self {
+            id,
+            epoch,
+            protocols,
+            links: Vec::new(),
+            neighbours: Vec::new(),
+            gap: Span::ms(2),
+            lease: Span::s(2),
+            clients: 1024,
+            waiting: 100_000,
+            patience: Span::s(1),
+            reply: Span::s(10),
+            proofs: Arc::new(Unproved),
+        }
+    }
 }
 
 /// An event at an agent.
@@ -82,31 +110,26 @@ impl Client {
 pub struct Agent {
     settings: Settings,
     links: Links,
-    hops: BTreeMap<AgentId, Hop>,
+    neighbours: Neighbours,
+    in_flight: InFlight,
     clients: BTreeMap<ClientId, Client>,
     /// The applications in the order of their next work.
     wakes: BTreeSet<(Time, ClientId)>,
-    returns: Returns,
-    actions: VecDeque<Action>,
-    /// Whether more messages wait for a neighbour than the limit allows.
-    has_too_much: bool,
+    answers: VecDeque<Action>,
     counts: Counts,
 }
 
 impl Agent {
-    /// A newly started agent.
-    pub fn new(settings: Settings) -> Self {
-        let hops = settings.neighbours.iter().map(|&id| (id, Hop::new(settings.epoch))).collect();
-        let links = Links::new(&settings.links, settings.protocols.clone());
+    /// An agent that starts at this time.
+    pub fn new(now: Time, settings: Settings) -> Self {
         Self {
+            links: Links::new(&settings.links, settings.protocols.clone()),
+            neighbours: Neighbours::new(now, &settings),
+            in_flight: InFlight::new(settings.reply),
             settings,
-            links,
-            hops,
             clients: BTreeMap::new(),
             wakes: BTreeSet::new(),
-            returns: Returns::default(),
-            actions: VecDeque::new(),
-            has_too_much: false,
+            answers: VecDeque::new(),
             counts: Counts::default(),
         }
     }
@@ -114,32 +137,39 @@ impl Agent {
     /// Handles an event.
     pub fn handle(&mut self, now: Time, event: Event) {
         match event {
-            Event::Up(id) => {
-                if let Some(hop) = self.hops.get_mut(&id) {
-                    self.actions.push_back(Action::Hop(id, hop.on_up()));
+            Event::Up(id) => self.neighbours.on_up(now, id),
+            Event::Down(id) => self.neighbours.on_down(now, id),
+            Event::Hop(id, message) => {
+                let parcel = self.neighbours.on_message(now, id, message);
+                self.follow_renewal(now);
+                if let Some(parcel) = parcel {
+                    self.on_parcel(now, id, parcel);
                 }
             }
-            Event::Down(id) => {
-                if let Some(hop) = self.hops.get_mut(&id) {
-                    hop.on_down();
-                }
-            }
-            Event::Hop(id, message) => self.on_hop(now, id, message),
             Event::Ask(id, ask) => self.on_ask(now, id, ask),
             Event::Capacity(link, capacity) => self.links.set_capacity(link, capacity),
         }
-        if self.has_too_much {
-            self.begin_anew(now);
-        }
+        self.follow_renewal(now);
     }
 
     /// The time at which [`Self::on_time`] has to be called, unless an event comes first.
     pub fn next_at(&self) -> Option<Time> {
-        self.wakes.first().map(|&(next, _)| next)
+        let next = self.wakes.first().map(|&(next, _)| next);
+        next.into_iter().chain(self.neighbours.next_at()).chain(self.in_flight.next_at()).min()
     }
 
     /// Does the work that is due.
     pub fn on_time(&mut self, now: Time) {
+        self.neighbours.on_time(now);
+        self.follow_renewal(now);
+        while let Some(parcel) = self.in_flight.overdue(now) {
+            self.counts.overdue += 1;
+            if let Some(next) = self.links.end(parcel.steps[usize::from(parcel.at)].link) {
+                self.neighbours.distrust(now, next);
+            }
+            self.go_back(now, answer(parcel));
+        }
+        self.follow_renewal(now);
         let due: Vec<ClientId> = self.wakes.iter().take_while(|&&(next, _)| next <= now).map(|&(_, id)| id).collect();
         for id in due {
             let Some(client) = self.clients.get_mut(&id) else { continue };
@@ -153,9 +183,7 @@ impl Agent {
             self.settle(now, id);
             self.put_off(id);
         }
-        if self.has_too_much {
-            self.begin_anew(now);
-        }
+        self.follow_renewal(now);
     }
 
     /// Notes when there is work for an application, if that is before the time noted.
@@ -179,95 +207,50 @@ impl Agent {
 
     /// Removes the actions that the agent has requested since the last call.
     pub fn actions(&mut self) -> impl Iterator<Item = Action> {
-        self.actions.drain(..)
+        self.neighbours.out.drain(..).chain(self.answers.drain(..))
     }
 
     /// The counters of the agent.
     pub fn counts(&self) -> Counts {
-        self.counts
+        let Neighbours { false_messages, given_up, .. } = self.neighbours;
+        Counts { false_messages, given_up, ..self.counts }
+    }
+
+    /// What the agent shows of itself.
+    pub fn view(&mut self) -> View {
+        View {
+            generation: self.neighbours.generation(),
+            neighbours: self.neighbours.view().collect(),
+            sessions: self.clients.values().map(|client| client.session.view()).collect(),
+            links: self.links.view(),
+            in_flight: self.in_flight.len(),
+        }
     }
 
     /// Whether the agent's links hold no state of any session.
     pub fn is_clear(&self) -> bool {
-        self.links.are_clear()
+        self.links.are_clear() && self.in_flight.len() == 0
     }
 
-    fn on_hop(&mut self, now: Time, id: AgentId, message: HopMessage) {
-        let Some(hop) = self.hops.get_mut(&id) else { return };
-        let mut out = Vec::new();
-        let heard = hop.on_message(message, &mut out);
-        self.actions.extend(out.into_iter().map(|message| Action::Hop(id, message)));
-        match heard {
-            Heard::Nothing => {}
-            Heard::Unruly => self.actions.push_back(Action::Cut(id)),
-            Heard::Returned(epoch) => {
-                self.tell_all_returns(id);
-                self.on_return(now, id, epoch);
+    /// Follows a change of the generation: links discard their sums, and sessions join again.
+    fn follow_renewal(&mut self, now: Time) {
+        while self.neighbours.take_renewed() {
+            self.counts.renewals += 1;
+            let generation = self.neighbours.generation();
+            self.links.renew(generation);
+            self.in_flight.clear();
+            let ids: Vec<ClientId> = self.clients.keys().copied().collect();
+            for id in ids {
+                if let Some(client) = self.clients.get_mut(&id) {
+                    client.session.renew(now, generation);
+                }
+                self.settle(now, id);
             }
-            Heard::Payload(Payload::Returned { agent, epoch }) => self.on_return(now, agent, epoch),
-            Heard::Payload(Payload::Parcel(parcel)) => self.on_parcel(now, id, parcel),
         }
     }
 
-    /// Handles the restart of an agent: all sums are computed anew, here and at every other agent, once for each
-    /// restart. A neighbour learns of the restart before it gets any packet of the new generation.
-    fn on_return(&mut self, now: Time, agent: AgentId, epoch: u64) {
-        if !self.returns.add(agent, epoch) {
-            return;
-        }
-        if self.hops.get_mut(&agent).is_some_and(|hop| hop.on_return(epoch)) {
-            self.actions.push_back(Action::Cut(agent));
-            self.tell_all_returns(agent);
-        }
-        let neighbours: Vec<AgentId> = self.hops.keys().copied().collect();
-        for id in neighbours {
-            self.send(id, Payload::Returned { agent, epoch });
-        }
-        self.renew(now);
-    }
-
-    /// Tells a neighbour about all known restarts.
-    fn tell_all_returns(&mut self, id: AgentId) {
-        let all: Vec<(AgentId, u64)> = self.returns.all().collect();
-        for (agent, epoch) in all {
-            self.send(id, Payload::Returned { agent, epoch });
-        }
-    }
-
-    fn renew(&mut self, now: Time) {
-        self.counts.renewals += 1;
-        self.links.renew(self.returns.generation());
-        let ids: Vec<ClientId> = self.clients.keys().copied().collect();
-        for id in ids {
-            if let Some(client) = self.clients.get_mut(&id) {
-                client.session.renew(now, self.returns.generation());
-            }
-            self.settle(now, id);
-        }
-    }
-
-    fn send(&mut self, id: AgentId, payload: Payload) {
-        let Some(hop) = self.hops.get_mut(&id) else { return };
-        let mut out = Vec::new();
-        hop.send(payload, &mut out);
-        self.has_too_much |= hop.waiting() > self.settings.waiting;
-        self.actions.extend(out.into_iter().map(|message| Action::Hop(id, message)));
-    }
-
-    /// Restarts this agent, as if it had ended, when too many messages wait for a neighbour.
-    fn begin_anew(&mut self, now: Time) {
-        self.has_too_much = false;
-        self.settings.epoch += 1;
-        let (id, epoch) = (self.settings.id, self.settings.epoch);
-        for (&neighbour, hop) in &mut self.hops {
-            *hop = Hop::new(epoch);
-            self.actions.push_back(Action::Cut(neighbour));
-        }
-        let neighbours: Vec<AgentId> = self.hops.keys().copied().collect();
-        for neighbour in neighbours {
-            self.tell_all_returns(neighbour);
-        }
-        self.on_return(now, id, epoch);
+    fn send(&mut self, id: AgentId, parcel: Parcel) {
+        self.neighbours.send(id, Payload::Parcel(parcel));
     }
 
     /// Handles a packet from a neighbour.
@@ -277,7 +260,7 @@ impl Agent {
             // The packet has crossed the link at its present position.
             let is_here =
                 parcel.steps[at].agent == self.settings.id && self.links.end(parcel.steps[at].link) == Some(from);
-            return if is_here { self.go_back(now, parcel) } else { self.counts.lost += 1 };
+            return if is_here { self.on_return(now, from, parcel) } else { self.counts.lost += 1 };
         }
         let is_last = at + 1 == parcel.steps.len();
         let next = if is_last { parcel.end } else { parcel.steps[at + 1].agent };
@@ -289,7 +272,7 @@ impl Agent {
             }
             () if parcel.wants_reply => {
                 parcel.is_returning = true;
-                self.send(from, Payload::Parcel(parcel));
+                self.send(from, parcel);
             }
             () => {}
         }
@@ -300,41 +283,78 @@ impl Agent {
         let at = usize::from(parcel.at);
         let next = parcel.steps.get(at + 1).map_or(parcel.end, |step| step.agent);
         let is_link = parcel.steps[at].agent == self.settings.id && self.links.end(parcel.steps[at].link) == Some(next);
-        if !is_link || !self.hops.contains_key(&next) || !parcel.are_fields_sound() {
+        let is_twice = parcel.wants_reply && self.in_flight.has(&parcel);
+        let fate = match () {
+            () if !is_link || !parcel.are_fields_sound() => Some(Fate::Lost),
+            () if is_twice || parcel.at >= parcel.reach => Some(Fate::Refused),
+            () if !self.neighbours.can_reach(next) => Some(Fate::Away),
+            () => None,
+        };
+        if let Some(fate) = fate {
             self.counts.lost += 1;
-            parcel.fate = Fate::Lost;
-            if parcel.wants_reply {
-                self.turn_back(now, parcel);
-            }
-            return;
+            return self.turn_round(now, parcel, fate);
         }
         self.show(now, &mut parcel);
-        self.send(next, Payload::Parcel(parcel));
+        match parcel.fate {
+            Fate::Refused => return self.turn_round(now, parcel, Fate::Refused),
+            Fate::Counted if parcel.wants_reply => self.in_flight.insert(now, &parcel),
+            _ => {}
+        }
+        self.send(next, parcel);
     }
 
-    /// Sends a packet back from before the link at its present position.
-    fn turn_back(&mut self, now: Time, mut parcel: Parcel) {
+    /// Sends a packet back that does not cross the link at its present position.
+    fn turn_round(&mut self, now: Time, mut parcel: Parcel, fate: Fate) {
+        if !parcel.wants_reply {
+            return;
+        }
+        parcel.fate = fate;
+        parcel.reach = parcel.at;
         parcel.is_returning = true;
+        self.go_before(now, parcel);
+    }
+
+    /// Sends a packet on its way back to before the link at its present position.
+    fn go_before(&mut self, now: Time, mut parcel: Parcel) {
         if parcel.at == 0 {
             return self.reply(now, parcel);
         }
         parcel.at -= 1;
         let to = parcel.steps[usize::from(parcel.at)].agent;
-        self.send(to, Payload::Parcel(parcel));
+        self.send(to, parcel);
+    }
+
+    /// Handles a packet that a neighbour sends back over one of this agent's links.
+    fn on_return(&mut self, now: Time, from: AgentId, parcel: Parcel) {
+        if parcel.generation != self.neighbours.generation() {
+            return self.go_back(now, parcel);
+        }
+        match self.in_flight.take(parcel) {
+            Ok(parcel) => self.go_back(now, parcel),
+            Err(False::Unknown) => self.counts.unknown += 1,
+            Err(False::Changed(sent)) => {
+                self.neighbours.distrust(now, from);
+                self.go_back(now, answer(*sent));
+            }
+        }
     }
 
     /// Handles a packet that has crossed one of this agent's links on the way back.
     fn go_back(&mut self, now: Time, mut parcel: Parcel) {
         self.show(now, &mut parcel);
-        self.turn_back(now, parcel);
+        self.go_before(now, parcel);
     }
 
     fn show(&mut self, now: Time, parcel: &mut Parcel) {
-        self.links.on_parcel(now, parcel);
+        let fate = parcel.fate;
+        if !self.links.on_parcel(now, parcel) {
+            self.neighbours.doubt(now, sender(parcel, parcel.at.into()));
+        }
         match parcel.fate {
             Fate::Counted => self.counts.counted += 1,
             Fate::Stale => self.counts.stale += 1,
-            Fate::Lost => self.counts.lost += 1,
+            Fate::Lost | Fate::Away => self.counts.lost += 1,
+            Fate::Refused => self.counts.refused += u64::from(fate != Fate::Refused),
         }
     }
 
@@ -352,7 +372,7 @@ impl Agent {
             match ask {
                 Ask::Join { .. } => {
                     let reason = "it has joined already".to_owned();
-                    self.actions.push_back(Action::Tell(id, Answer::Refused { reason }));
+                    self.answers.push_back(Action::Tell(id, Answer::Refused { reason }));
                 }
                 Ask::Demand { demand } => client.session.set_demand(now, Rate(demand)),
                 Ask::Leave => client.session.leave(now),
@@ -364,12 +384,12 @@ impl Agent {
         let session = self.session(id, protocol, claim, demand, paths);
         match session {
             Ok(mut session) => {
-                session.begin(now, self.returns.generation());
+                session.begin(now, self.neighbours.generation());
                 self.clients.insert(id, Client { session, heard: now, wake: now });
                 self.wakes.insert((now, id));
                 self.settle(now, id);
             }
-            Err(reason) => self.actions.push_back(Action::Tell(id, Answer::Refused { reason })),
+            Err(reason) => self.answers.push_back(Action::Tell(id, Answer::Refused { reason })),
         }
     }
 
@@ -397,7 +417,7 @@ impl Agent {
             let parcels = std::mem::take(&mut client.session.parcels);
             let answers = std::mem::take(&mut client.session.answers);
             let is_gone = client.session.is_gone();
-            self.actions.extend(answers.into_iter().map(|answer| Action::Tell(id, answer)));
+            self.answers.extend(answers.into_iter().map(|answer| Action::Tell(id, answer)));
             if is_gone && let Some(client) = self.clients.remove(&id) {
                 self.wakes.remove(&(client.wake, id));
             }

@@ -1,9 +1,9 @@
 //! Reliable hops to neighbours: each message arrives once and in order, over any number of connections, as long as
-//! neither agent ends.
+//! neither agent ends or gives the hop up.
 
 use std::collections::VecDeque;
 
-use crate::message::{HopMessage, Payload};
+use crate::message::{HopMessage, Instance, Payload};
 
 /// Number of messages after which an acknowledgement is sent.
 const HEARD: u64 = 16;
@@ -13,10 +13,12 @@ const HEARD: u64 = 16;
 pub(crate) enum Heard {
     /// Nothing for the agent.
     Nothing,
+    /// The neighbour has said hello, and the hop works. `is_new`: messages that were on their way before are lost.
+    Up { is_new: bool },
+    /// The neighbour has restarted, with this epoch, and the hop works.
+    Returned { epoch: u64, proof: Vec<u8> },
     /// A payload for the agent.
     Payload(Payload),
-    /// The neighbour has restarted, with this epoch.
-    Returned(u64),
     /// The message is invalid, and the connection has to be closed.
     Unruly,
 }
@@ -24,9 +26,9 @@ pub(crate) enum Heard {
 /// The local end of a hop to a neighbour.
 #[derive(Debug, Default)]
 pub(crate) struct Hop {
-    own_epoch: u64,
-    /// The epoch of the neighbour; 0 before the first connection.
-    epoch: u64,
+    own: Instance,
+    /// The instance of the neighbour; zeros before the first connection.
+    other: Instance,
     /// Whether there is a connection on which the neighbour has said hello.
     is_up: bool,
     /// The messages that the neighbour has not acknowledged, from number `first` on.
@@ -39,15 +41,20 @@ pub(crate) struct Hop {
 
 impl Hop {
     /// A hop without a connection, for an agent with this epoch, which is not 0.
-    pub fn new(own_epoch: u64) -> Self {
-        Self { own_epoch, ..Self::default() }
+    pub fn new(epoch: u64) -> Self {
+        Self { own: Instance { epoch, hop: 0 }, ..Self::default() }
     }
 
-    /// Handles a new connection; returns the first message on it.
-    pub fn on_up(&mut self) -> HopMessage {
+    /// Whether messages get through.
+    pub fn is_up(&self) -> bool {
+        self.is_up
+    }
+
+    /// Handles a new connection; returns the first message on it, with the proof of the agent's start.
+    pub fn on_up(&mut self, proof: Vec<u8>) -> HopMessage {
         self.is_up = false;
         self.told = self.heard;
-        HopMessage::Hello { epoch: self.own_epoch, heard: self.heard, of: self.epoch }
+        HopMessage::Hello { own: self.own, heard: self.heard, of: self.other, proof }
     }
 
     /// Handles the end of the connection.
@@ -55,13 +62,19 @@ impl Hop {
         self.is_up = false;
     }
 
+    /// Forgets what waits for the neighbour, and what it has said: all numbers start again.
+    pub fn give_up(&mut self) {
+        let own = Instance { hop: self.own.hop.wrapping_add(1), ..self.own };
+        *self = Self { own, other: self.other, ..Self::default() };
+    }
+
     /// Handles a restart of the neighbour with this epoch; returns whether it is news. Waiting messages were for the
     /// former instance, and the fate of others is unknown, so all numbers start again. The present connection belonged
     /// to the former instance.
     pub fn on_return(&mut self, epoch: u64) -> bool {
-        let is_news = self.epoch != 0 && epoch > self.epoch;
+        let is_news = self.other.epoch != 0 && epoch > self.other.epoch;
         if is_news {
-            *self = Self { epoch, ..Self::new(self.own_epoch) };
+            *self = Self { own: self.own, other: Instance { epoch, hop: 0 }, ..Self::default() };
         }
         is_news
     }
@@ -82,7 +95,7 @@ impl Hop {
     /// Handles a message of the neighbour, and adds replies to `out`.
     pub fn on_message(&mut self, message: HopMessage, out: &mut Vec<HopMessage>) -> Heard {
         match message {
-            HopMessage::Hello { epoch, heard, of } => self.on_hello(epoch, heard, of, out),
+            HopMessage::Hello { own, heard, of, proof } => self.on_hello(own, (heard, of), proof, out),
             _ if !self.is_up => Heard::Unruly,
             HopMessage::Payload { number, payload } if number == self.heard => {
                 self.heard += 1;
@@ -93,19 +106,36 @@ impl Hop {
                 Heard::Payload(payload)
             }
             HopMessage::Payload { .. } => Heard::Unruly,
-            HopMessage::Heard { count } => self.on_heard(count),
+            HopMessage::Heard { count } => {
+                if self.on_heard(count) {
+                    Heard::Nothing
+                } else {
+                    Heard::Unruly
+                }
+            }
         }
     }
 
-    fn on_hello(&mut self, epoch: u64, heard: u64, of: u64, out: &mut Vec<HopMessage>) -> Heard {
-        // A neighbour that has restarted has a greater epoch than before.
-        if epoch == 0 || epoch < self.epoch || self.is_up {
+    fn on_hello(
+        &mut self,
+        other: Instance,
+        (heard, of): (u64, Instance),
+        proof: Vec<u8>,
+        out: &mut Vec<HopMessage>,
+    ) -> Heard {
+        // A neighbour that has restarted has a greater epoch than before, and one that gave the hop up a greater number.
+        if other.epoch == 0 || other < self.other || self.is_up {
             return Heard::Unruly;
         }
-        let is_back = self.on_return(epoch);
-        self.epoch = epoch;
-        let heard = if of == self.own_epoch { heard } else { 0 };
-        if matches!(self.on_heard(heard), Heard::Unruly) || self.first != heard {
+        let is_back = self.on_return(other.epoch);
+        // The neighbour gave up what was on its way here, or this agent what was on its way there.
+        let is_new = self.other.epoch != 0 && (other != self.other || (of != self.own && of != Instance::default()));
+        if other != self.other {
+            let waits = if self.other.epoch == 0 { std::mem::take(&mut self.kept) } else { VecDeque::new() };
+            *self = Self { own: self.own, other, kept: waits, ..Self::default() };
+        }
+        let heard = if of == self.own { heard } else { 0 };
+        if !self.on_heard(heard) || self.first != heard {
             return Heard::Unruly;
         }
         self.is_up = true;
@@ -114,15 +144,15 @@ impl Hop {
             number: self.first + place as u64,
             payload: payload.clone(),
         }));
-        if is_back { Heard::Returned(epoch) } else { Heard::Nothing }
+        if is_back { Heard::Returned { epoch: other.epoch, proof } } else { Heard::Up { is_new } }
     }
 
-    fn on_heard(&mut self, count: u64) -> Heard {
+    fn on_heard(&mut self, count: u64) -> bool {
         let Some(new) = count.checked_sub(self.first).filter(|&new| new <= self.kept.len() as u64) else {
-            return Heard::Unruly;
+            return false;
         };
         self.kept.drain(..new as usize);
         self.first = count;
-        Heard::Nothing
+        true
     }
 }

@@ -10,26 +10,46 @@
 //! Links keep sums over packets, each of which reports only a change. Two rules keep these sums right:
 //! - As long as two neighbours are running, the hop between them neither loses nor repeats messages, whatever happens
 //!   to the connections under it ([`message`]).
-//! - An agent that ends loses packets and sums, and nobody knows which. So when one restarts, all sums are computed
-//!   anew. Agents tell each other about restarts, and the restarts that an agent has heard of determine its generation.
-//!   In a new generation its links discard their sums, and its sources join again. A link counts only packets of its
-//!   own generation. It is never in an earlier generation than an arriving packet, since the news that reached the
-//!   packet's source came over the same hops before the packet. If it is in a later generation, the source will hear of
-//!   it, and join again.
+//! - An agent that ends loses packets and sums, and so does one that gives up a neighbour which is away for long; nobody
+//!   knows which. So a *renewal* follows: all sums are computed anew. Agents tell each other about renewals, with a proof
+//!   of whose they are, and those that an agent has heard of determine its generation. In a new generation its links
+//!   discard their sums, and its sources join again, over the paths that work. A link counts only packets of its own
+//!   generation. It is never in an earlier generation than an arriving packet, since the news that reached the packet's
+//!   source came over the same hops before the packet. If it is in a later generation, the source will hear of it, and
+//!   join again.
+//!
+//! Three rules bound what a neighbour can do that lies:
+//! - What comes back over a link is compared with what was sent: only the links after it may have changed something, and
+//!   only what is theirs. A neighbour that answers falsely, or not at all, is held off for some seconds, and the agent
+//!   answers in its place.
+//! - A link keeps the part of each neighbour in its sums. No neighbour can take away more than it brought, or bring more
+//!   sessions than it may.
+//! - Renewals that a neighbour causes are few: with each it comes closer to being held off.
+//!
+//! So a neighbour that lies can take rates from the sessions that cross it, and from those that share a link after it with
+//! sessions that it pretends to have, as far as the greatest claims of a neighbour allow.
 
 mod agent;
 mod counts;
 mod hop;
+mod in_flight;
 mod links;
 pub mod message;
-mod returns;
+mod neighbours;
+mod renewals;
 mod session;
+mod standing;
 #[cfg(test)]
 mod tests;
+mod view;
 
 pub use agent::{Action, Agent, Event, LinkSettings, Settings};
 pub use counts::Counts;
-pub use message::{AgentId, Answer, Ask, ClientId, Fields, HopMessage, MessageError, Parcel, Payload, Step};
+pub use message::{
+    AgentId, Answer, Ask, ClientId, Fields, HopMessage, Instance, MessageError, Parcel, Payload, Stamp, Step,
+};
+pub use neighbours::{Proofs, Unproved};
+pub use view::{LinkView, NeighbourState, NeighbourView, SessionState, SessionView, View};
 
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::d_slen;

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use anabranch_core::{Bytes, Rate, Time};
-use anabranch_proto::{LinkControls, LinkOrders, LinkView, Protocol, QueueView, Visitor};
+use anabranch_proto::account::{Account, CLAIM};
+use anabranch_proto::{LinkControls, LinkOrders, LinkView as Moment, Protocol, QueueView, Visitor};
 
+use crate::in_flight::sender;
 use crate::message::{AgentId, Fate, Fields, Parcel, UNLIMITED};
+use crate::view::LinkView;
 
 /// A link that leaves the agent's node.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,9 +19,18 @@ pub struct LinkSettings {
     pub to: AgentId,
     /// Capacity of the link; infinite for no limit.
     pub capacity: Rate,
+    /// The greatest claims that the link counts of all sessions of one neighbour, for each protocol.
+    pub claims: f64,
     /// For each protocol the part of the capacity that the link divides among its sessions; all of it for protocols that
     /// are missing.
     pub parts: Vec<f64>,
+}
+
+impl LinkSettings {
+    /// A link that counts up to a million sessions of each neighbour, and divides all of its capacity.
+    pub fn new(link: u32, to: AgentId, capacity: Rate) -> Self {
+        Self { link, to, capacity, claims: 1e6, parts: Vec::new() }
+    }
 }
 
 /// All links of an agent.
@@ -33,9 +45,14 @@ struct Link {
     to: AgentId,
     capacity: Rate,
     parts: Vec<f64>,
-    /// The controls of all links, for each protocol.
-    controls: Vec<Box<dyn LinkControls>>,
+    /// Greatest claims of one neighbour, in steps.
+    most: i128,
+    /// The control of the link for each protocol, and what each neighbour has had it count.
+    controls: Vec<(Box<dyn LinkControls>, Accounts)>,
 }
+
+/// The part of each neighbour in the sums of a link; the agent itself sends the packets of its own sessions.
+type Accounts = BTreeMap<AgentId, Account>;
 
 /// A substitute for data queues, which agents do not see; the protocols that they carry do not use queues.
 struct Unseen;
@@ -60,7 +77,7 @@ pub(crate) fn show(
 ) -> Fields {
     let (position, is_returning) = parcel;
     // The protocols that agents carry do not ask for the size of packets.
-    let view = LinkView { now, capacity, control_packet: Bytes(0), queue: &Unseen };
+    let view = Moment { now, capacity, control_packet: Bytes(0), queue: &Unseen };
     // The links of these protocols do not distinguish sessions.
     let visitor = Visitor { subflow: 0, position };
     let mut header = fields.header();
@@ -75,10 +92,10 @@ pub(crate) fn show(
 
 impl Links {
     pub fn new(links: &[LinkSettings], protocols: Vec<Protocol>) -> Self {
-        let controls = || protocols.iter().map(|protocol| protocol.links(1)).collect();
         let link = |settings: &LinkSettings| {
-            let LinkSettings { link, to, capacity, parts } = settings.clone();
-            (link, Link { to, capacity: limited(capacity), parts, controls: controls() })
+            let LinkSettings { link, to, capacity, claims, parts } = settings.clone();
+            let most = (claims.clamp(0.0, 1e12) * CLAIM as f64) as i128;
+            (link, Link { to, capacity: limited(capacity), parts, most, controls: controls(&protocols) })
         };
         Self { all: links.iter().map(link).collect(), protocols, generation: 0, orders: LinkOrders::default() }
     }
@@ -92,7 +109,7 @@ impl Links {
     pub fn renew(&mut self, generation: u64) {
         self.generation = generation;
         for link in self.all.values_mut() {
-            link.controls = self.protocols.iter().map(|protocol| protocol.links(1)).collect();
+            link.controls = controls(&self.protocols);
         }
     }
 
@@ -105,29 +122,65 @@ impl Links {
 
     /// Whether no link holds state of any session.
     pub fn are_clear(&self) -> bool {
-        self.all.values().all(|link| link.controls.iter().all(|controls| controls.is_clear(0)))
+        self.all.values().all(|link| link.controls.iter().all(|(controls, _)| controls.is_clear(0)))
     }
 
-    /// Handles a packet at the link at its present position, on its way there or back.
-    pub fn on_parcel(&mut self, now: Time, parcel: &mut Parcel) {
+    /// The sums of the links that have sessions.
+    pub fn view(&mut self) -> Vec<LinkView> {
+        let mut rows = Vec::new();
+        for (&number, link) in &mut self.all {
+            for (protocol, (controls, _)) in link.controls.iter_mut().enumerate() {
+                let Some(account) = controls.of(0).account().filter(|account| *account != Account::default()) else {
+                    continue;
+                };
+                let claims = |steps: i128| steps as f64 / CLAIM as f64;
+                let (all, here) = (claims(account.all), claims(account.here));
+                let capacity = handed_out(link.capacity, link.parts.get(protocol).copied());
+                let capacity = if capacity.0 >= UNLIMITED { Rate(f64::INFINITY) } else { capacity };
+                rows.push(LinkView { link: number, protocol, capacity, claims: all, claims_here: here });
+            }
+        }
+        rows
+    }
+
+    /// Handles a packet at the link at its present position, on its way there or back; returns whether the sums of the
+    /// link allow it.
+    pub fn on_parcel(&mut self, now: Time, parcel: &mut Parcel) -> bool {
         let at = usize::from(parcel.at);
-        let Some(link) = self.all.get_mut(&parcel.steps[at].link) else { return };
+        let from = sender(parcel, at);
+        let Some(link) = self.all.get_mut(&parcel.steps[at].link) else { return true };
         let protocol = usize::from(parcel.protocol);
-        let Some(controls) = link.controls.get_mut(protocol) else { return };
+        let Some((controls, accounts)) = link.controls.get_mut(protocol) else { return true };
         let capacity = handed_out(link.capacity, link.parts.get(protocol).copied());
         parcel.ceiling = parcel.ceiling.min(capacity.0);
         if parcel.generation != self.generation {
             parcel.fate = Fate::Stale;
-            return;
+            return true;
         }
         let place = (parcel.position(), parcel.is_returning);
-        let before = parcel.fields;
-        parcel.fields = show(controls.as_mut(), (now, capacity), place, before, &mut self.orders);
-        if !parcel.are_fields_sound() {
-            // This fails only for a packet that no agent made; the others cannot read it.
-            (parcel.fields, parcel.fate) = (before, Fate::Lost);
+        let (fields, sums) = (parcel.fields, controls.of(0).account());
+        let is_first = fields.are_first() && !parcel.is_returning;
+        parcel.fields = show(controls.as_mut(), (now, capacity), place, fields, &mut self.orders);
+        let (Some(sums), Some(new)) = (sums, controls.of(0).account()) else { return true };
+        let part = accounts.get(&from).copied().unwrap_or_default() + (new - sums);
+        let is_allowed = parcel.are_fields_sound() && part.is_sound();
+        if is_allowed && (part.all <= link.most || !is_first) {
+            if part == Account::default() {
+                accounts.remove(&from);
+            } else {
+                accounts.insert(from, part);
+            }
+            return true;
         }
+        // A packet that no agent makes, or one too many: what it did is undone.
+        controls.of(0).set_account(sums);
+        (parcel.fields, parcel.fate) = (fields, Fate::Refused);
+        is_allowed
     }
+}
+
+fn controls(protocols: &[Protocol]) -> Vec<(Box<dyn LinkControls>, Accounts)> {
+    protocols.iter().map(|protocol| (protocol.links(1), Accounts::new())).collect()
 }
 
 /// The part of a capacity that a protocol hands out; a link without a limit stays so.

@@ -13,6 +13,9 @@ use thiserror::Error;
 /// Greatest size of a message after its length, in bytes.
 pub const MOST_MESSAGE: usize = 2048;
 
+/// Greatest size of the proof of a renewal, in bytes.
+pub const MOST_PROOF: usize = 1536;
+
 /// Greatest number of links of a path.
 pub const MOST_LINKS: usize = 64;
 
@@ -29,6 +32,24 @@ pub struct AgentId(pub u32);
 /// The number of an application at its agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ClientId(pub u64);
+
+/// An instance of one end of a hop: greater than any before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Instance {
+    /// The epoch of the agent: the number of its start.
+    pub epoch: u64,
+    /// The number of times that this start of the agent has given the hop up.
+    pub hop: u32,
+}
+
+/// The number of a renewal that an agent begins: greater than any before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Stamp {
+    /// The epoch of the agent: the number of its start.
+    pub epoch: u64,
+    /// The number of renewals that this start of the agent has begun.
+    pub round: u32,
+}
 
 /// A link of a path, and the agent that acts for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -71,6 +92,23 @@ impl Fields {
             Self::Slbn(probe) => probe.is_sound(links),
         }
     }
+
+    /// Whether these can be what comes back of a packet `sent` over the link at a position.
+    pub(crate) fn answer(&self, sent: &Self, position: Position) -> bool {
+        match (self, sent) {
+            (Self::DSlen(probe), Self::DSlen(sent)) => probe.answers(sent, position),
+            (Self::Slbn(probe), Self::Slbn(sent)) => probe.answers(sent, position),
+            _ => false,
+        }
+    }
+
+    /// Whether the packet is the first of its path, which links have not counted yet.
+    pub(crate) fn are_first(&self) -> bool {
+        match self {
+            Self::DSlen(probe) => probe.is_first(),
+            Self::Slbn(probe) => probe.is_first(),
+        }
+    }
 }
 
 /// The fate of a packet on its way.
@@ -83,6 +121,10 @@ pub enum Fate {
     Stale,
     /// The path does not exist.
     Lost,
+    /// The neighbour to which the path goes on is away, or has answered falsely.
+    Away,
+    /// A link counts as many sessions as its agent allows those who send it the packet.
+    Refused,
 }
 
 /// A control packet between agents.
@@ -107,6 +149,8 @@ pub struct Parcel {
     pub at: u8,
     /// Whether the packet is on its way back.
     pub is_returning: bool,
+    /// Number of links that the packet may cross: links from here on have not counted the session.
+    pub reach: u8,
     /// Whether the packet will be sent back.
     pub wants_reply: bool,
     /// The generation in which the packet was sent: links count it in no other.
@@ -147,12 +191,14 @@ impl Parcel {
 pub enum Payload {
     /// A control packet.
     Parcel(Parcel),
-    /// News that an agent has restarted.
-    Returned {
+    /// News that an agent has begun a renewal: it has restarted, or packets were lost beside it.
+    Renewal {
         /// The agent.
         agent: AgentId,
-        /// The agent's new epoch.
-        epoch: u64,
+        /// The number of the renewal.
+        stamp: Stamp,
+        /// Proof that the news are the agent's own.
+        proof: Vec<u8>,
     },
 }
 
@@ -161,12 +207,14 @@ pub enum Payload {
 pub enum HopMessage {
     /// The first message on every connection.
     Hello {
-        /// The epoch of the sender.
-        epoch: u64,
+        /// The instance of the sender.
+        own: Instance,
         /// Number of the other agent's messages that the sender has received; 0 if it has received none.
         heard: u64,
-        /// The epoch of these messages; 0 if there are none.
-        of: u64,
+        /// The instance from which these messages came; zeros if there are none.
+        of: Instance,
+        /// Proof that the agent has this epoch.
+        proof: Vec<u8>,
     },
     /// A numbered payload; numbers start from 0 in each epoch.
     Payload {
@@ -263,6 +311,9 @@ impl Message for HopMessage {
     fn is_sound(&self) -> bool {
         match self {
             Self::Payload { payload: Payload::Parcel(parcel), .. } => parcel.is_sound(),
+            Self::Payload { payload: Payload::Renewal { proof, .. }, .. } | Self::Hello { proof, .. } => {
+                proof.len() <= MOST_PROOF
+            }
             _ => true,
         }
     }

@@ -1,12 +1,13 @@
 //! The session of an application: the control of its source, and its packets.
 
-use anabranch_core::{Bytes, Rate, Span, Time};
+use anabranch_core::{Bytes, Rate, Span, Time, units::SECOND};
 use anabranch_proto::control::{ConnectionView, PacketOrder};
 use anabranch_proto::protocols::{Control, Demands};
 use anabranch_proto::{LinkControls, LinkOrders, Orders, Protocol, SourceControl};
 
 use crate::links::show;
 use crate::message::{AgentId, Answer, ClientId, Fate, Fields, Parcel, Step, UNLIMITED};
+use crate::view::{SessionState, SessionView};
 
 /// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +16,8 @@ enum State {
     Active,
     /// The session is leaving, and will join again.
     Renewing,
+    /// No path works; the session tries again.
+    Waiting,
     /// The session is leaving for good.
     Leaving,
     /// The session has left.
@@ -25,6 +28,10 @@ enum State {
 struct Path {
     steps: Vec<Step>,
     end: AgentId,
+    /// Whether packets do not get through, so that the session does without the path.
+    is_away: bool,
+    /// Number of links that have counted the session; links after these have refused it.
+    reach: u8,
     /// Least capacity that links reported, in bit/s.
     ceiling: f64,
     /// Time of the last packet.
@@ -59,6 +66,9 @@ pub(crate) struct Beginning {
     pub paths: Vec<(Vec<Step>, AgentId)>,
 }
 
+/// Time after which a session tries paths again that did not work: at first, and at most.
+const TRY_AGAIN: (Span, Span) = (Span(5 * SECOND), Span(160 * SECOND));
+
 /// The session of an application.
 pub(crate) struct Session {
     client: ClientId,
@@ -66,6 +76,11 @@ pub(crate) struct Session {
     claim: f64,
     demand: Rate,
     paths: Vec<Path>,
+    /// The paths that work, by the subflows of the control.
+    subflows: Vec<usize>,
+    /// Time after which paths that do not work are tried again, and when.
+    pause: Span,
+    try_at: Option<Time>,
     /// Least time between two packets of a path.
     gap: Span,
     joining: u32,
@@ -92,8 +107,10 @@ impl Session {
         protocol.1.check(claim, paths.len())?;
         let control = source(&protocol.1, claim, demand, paths.len())?;
         let path = |(steps, end): (Vec<Step>, AgentId)| Path {
+            reach: steps.len() as u8,
             steps,
             end,
+            is_away: false,
             ceiling: f64::INFINITY,
             sent: None,
             due: Vec::new(),
@@ -105,6 +122,9 @@ impl Session {
             claim,
             demand,
             paths: paths.into_iter().map(path).collect(),
+            subflows: Vec::new(),
+            pause: TRY_AGAIN.0,
+            try_at: None,
             gap,
             joining: 0,
             generation: 0,
@@ -127,14 +147,26 @@ impl Session {
 
     fn join(&mut self, now: Time) {
         self.joining = self.joining.wrapping_add(1);
-        self.state = State::Active;
         self.wakes.clear();
-        for path in &mut self.paths {
+        self.subflows = (0..self.paths.len()).filter(|&place| !self.paths[place].is_away).collect();
+        for (path, rate) in self.paths.iter_mut().zip(&mut self.rates) {
             path.ceiling = f64::INFINITY;
             path.due.clear();
+            path.reach = path.steps.len() as u8;
+            if path.is_away {
+                *rate = 0.0;
+            }
         }
+        if self.subflows.len() < self.paths.len() {
+            self.answers.push(Answer::Granted { rates: self.rates.clone() });
+        }
+        if self.subflows.is_empty() {
+            self.state = State::Waiting;
+            return;
+        }
+        self.state = State::Active;
         self.own = self.needs_own().then(|| DemandLink::new(&self.protocol.1, self.demand));
-        if let Ok(control) = source(&self.protocol.1, self.claim, self.demand, self.paths.len()) {
+        if let Ok(control) = source(&self.protocol.1, self.claim, self.demand, self.subflows.len()) {
             self.control = control;
         }
         self.control.join(now, &mut self.orders);
@@ -150,24 +182,35 @@ impl Session {
                 self.obey(now);
             }
             State::Renewing => self.state = State::Leaving,
+            State::Waiting => self.finish(),
             State::Leaving | State::Gone => {}
         }
     }
 
     /// Begins a new generation, in which no link has counted the session yet: the session joins again, unless it is
-    /// leaving.
+    /// leaving. Paths that did not work may work now.
     pub fn renew(&mut self, now: Time, generation: u64) {
         self.generation = generation;
+        self.pause = TRY_AGAIN.0;
+        self.take_all_paths();
         match self.state {
-            State::Active | State::Renewing => self.join(now),
+            State::Active | State::Renewing | State::Waiting => self.join(now),
             State::Leaving => self.finish(),
             State::Gone => {}
         }
     }
 
+    fn take_all_paths(&mut self) {
+        self.try_at = None;
+        self.paths.iter_mut().for_each(|path| path.is_away = false);
+    }
+
     /// Changes the demand.
     pub fn set_demand(&mut self, now: Time, demand: Rate) {
         self.demand = demand;
+        if self.state == State::Waiting {
+            return;
+        }
         if self.needs_own() != self.own.is_some() {
             return self.begin_anew(now);
         }
@@ -181,6 +224,18 @@ impl Session {
     /// Whether the paths have to begin with a link for the demand.
     fn needs_own(&self) -> bool {
         self.demand.0.is_finite() && self.protocol.1.capabilities().demands == Demands::AsLinks
+    }
+
+    /// What the session shows of itself.
+    pub fn view(&self) -> SessionView {
+        let state = match self.state {
+            State::Active | State::Renewing => SessionState::Active,
+            State::Waiting => SessionState::Waiting,
+            State::Leaving | State::Gone => SessionState::Leaving,
+        };
+        let rate = |(path, &rate): (&Path, &f64)| (!path.is_away).then_some(Rate(rate));
+        let rates = self.paths.iter().zip(&self.rates).map(rate).collect();
+        SessionView { client: self.client, state, claim: self.claim, demand: self.demand, rates }
     }
 
     /// Whether the session is leaving for good, or has left.
@@ -210,9 +265,10 @@ impl Session {
     /// Handles a packet that has come back.
     pub fn on_reply(&mut self, now: Time, mut parcel: Parcel) {
         let place = usize::from(parcel.path);
-        if self.state == State::Gone || !self.is_own(&parcel) {
+        if matches!(self.state, State::Gone | State::Waiting) || !self.is_own(&parcel) {
             return;
         }
+        let Some(subflow) = self.subflows.iter().position(|&path| path == place) else { return };
         if parcel.before == 1
             && let Some(own) = &mut self.own
         {
@@ -220,14 +276,25 @@ impl Session {
         }
         let path = &mut self.paths[place];
         path.ceiling = parcel.ceiling;
+        path.reach = parcel.reach;
         let is_unlimited = parcel.ceiling >= UNLIMITED && self.demand.0.is_infinite();
         match parcel.fate {
             Fate::Lost => self.refuse(now, "a link of a path does not exist"),
+            Fate::Away | Fate::Refused => self.do_without(now, place),
             _ if is_unlimited => self.refuse(now, "no link of a path has a limit, and neither has the session"),
             _ => {}
         }
-        self.control.on_reply(now, place, &parcel.fields.header(), &mut self.orders);
+        self.control.on_reply(now, subflow, &parcel.fields.header(), &mut self.orders);
         self.obey(now);
+    }
+
+    /// Leaves a path that does not work, and joins on the others.
+    fn do_without(&mut self, now: Time, place: usize) {
+        if !std::mem::replace(&mut self.paths[place].is_away, true) {
+            self.try_at = Some(now + self.pause);
+            self.pause = Span((2 * self.pause.0).min(TRY_AGAIN.1.0));
+        }
+        self.begin_anew(now);
     }
 
     /// Whether a packet belongs to the session, and all links counted it. If a link is in a later generation, this
@@ -249,7 +316,7 @@ impl Session {
     /// The time at which [`Self::on_time`] has to be called.
     pub fn next_at(&self) -> Option<Time> {
         let dues = self.paths.iter().filter(|path| !path.due.is_empty()).map(|path| path.next(self.gap));
-        dues.chain(self.wakes.iter().copied()).min()
+        dues.chain(self.wakes.iter().copied()).chain(self.try_at).min()
     }
 
     /// Sends the packets that are due.
@@ -260,11 +327,19 @@ impl Session {
             self.control.on_timer(now, &mut self.orders);
             self.obey(now);
         }
+        if self.try_at.is_some_and(|time| time <= now) {
+            self.take_all_paths();
+            match self.state {
+                State::Active => self.begin_anew(now),
+                State::Waiting => self.join(now),
+                State::Renewing | State::Leaving | State::Gone => {}
+            }
+        }
         for place in 0..self.paths.len() {
             if !self.paths[place].due.is_empty() && self.paths[place].next(self.gap) <= now {
                 let due = std::mem::take(&mut self.paths[place].due);
                 for order in due {
-                    self.send(now, &order);
+                    self.send(now, place, &order);
                 }
             }
         }
@@ -274,16 +349,18 @@ impl Session {
     fn obey(&mut self, now: Time) {
         let mut orders = std::mem::take(&mut self.orders);
         for order in orders.packets.drain(..) {
-            let path = &mut self.paths[order.subflow];
+            let place = self.subflows[order.subflow];
+            let path = &mut self.paths[place];
             // A packet without a reply is sent at once: nothing follows it.
             if order.wants_reply && (path.next(self.gap) > now || !path.due.is_empty()) {
                 path.due.push(order);
             } else {
-                self.send(now, &order);
+                self.send(now, place, &order);
             }
         }
         if !orders.grants.is_empty() {
-            for (place, rate) in orders.grants.drain(..) {
+            for (subflow, rate) in orders.grants.drain(..) {
+                let place = self.subflows[subflow];
                 let ceiling = self.paths[place].ceiling.min(self.demand.0);
                 self.rates[place] = if rate.0.is_finite() { rate.0.clamp(0.0, ceiling) } else { 0.0 };
             }
@@ -301,8 +378,8 @@ impl Session {
     }
 
     /// Sends a packet.
-    fn send(&mut self, now: Time, order: &PacketOrder) {
-        let path = &mut self.paths[order.subflow];
+    fn send(&mut self, now: Time, place: usize, order: &PacketOrder) {
+        let path = &mut self.paths[place];
         path.sent = Some(now);
         let Some(mut fields) = Fields::of(&order.header) else { return };
         if let Some(own) = &mut self.own {
@@ -311,13 +388,14 @@ impl Session {
         self.parcels.push(Parcel {
             client: self.client,
             joining: self.joining,
-            path: order.subflow as u8,
+            path: place as u8,
             protocol: self.protocol.0,
             steps: path.steps.clone(),
             end: path.end,
             before: u8::from(self.own.is_some()),
             at: 0,
             is_returning: false,
+            reach: path.reach,
             wants_reply: order.wants_reply,
             generation: self.generation,
             fate: Fate::Counted,

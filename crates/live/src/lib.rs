@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agents;
+pub mod authority;
 mod connect;
 pub mod control;
 pub mod feedback;

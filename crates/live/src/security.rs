@@ -130,6 +130,15 @@ impl Identity {
         Ok(Self { chain, key: PrivateKeyDer::from_pem_slice(&read(key)?).map_err(lacks)? })
     }
 
+    /// A certificate and its key, both in one PEM text.
+    pub fn of_pem(text: &str) -> Result<Self, SecurityError> {
+        let lacks = |what| SecurityError::Lacks { path: PathBuf::from("the text"), what };
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
+        let chain = chain.ok().filter(|chain| !chain.is_empty()).ok_or_else(|| lacks("certificate"))?;
+        let key = PrivateKeyDer::from_pem_slice(text.as_bytes()).map_err(|_| lacks("private key"))?;
+        Ok(Self { chain, key })
+    }
+
     /// Reads certificate and key from one PEM file. If the file does not exist, it is made, readable by its owner only,
     /// so that the fingerprint stays the same next time.
     pub fn kept(path: &Path) -> Result<Self, SecurityError> {
@@ -245,7 +254,7 @@ fn read(path: &Path) -> Result<Vec<u8>, SecurityError> {
 }
 
 /// All certificates of a PEM file, which has at least one.
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, SecurityError> {
+pub(crate) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, SecurityError> {
     let text = read(path)?;
     let chain: Vec<_> = CertificateDer::pem_slice_iter(&text).filter_map(Result::ok).collect();
     if chain.is_empty() {
@@ -254,7 +263,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, SecurityErr
     Ok(chain)
 }
 
-fn roots(certificates: Vec<CertificateDer<'static>>) -> Result<RootCertStore, SecurityError> {
+pub(crate) fn roots(certificates: Vec<CertificateDer<'static>>) -> Result<RootCertStore, SecurityError> {
     let mut roots = RootCertStore::empty();
     let (added, _) = roots.add_parsable_certificates(certificates);
     if added == 0 { Err(SecurityError::NobodyTrusted) } else { Ok(roots) }

@@ -104,6 +104,11 @@ impl PyLiveOutcome {
         table.set_item("counted", counts.counted)?;
         table.set_item("stale", counts.stale)?;
         table.set_item("lost", counts.lost)?;
+        table.set_item("refused", counts.refused)?;
+        table.set_item("overdue", counts.overdue)?;
+        table.set_item("unknown", counts.unknown)?;
+        table.set_item("false_messages", counts.false_messages)?;
+        table.set_item("given_up", counts.given_up)?;
         table.set_item("renewals", counts.renewals)?;
         table.set_item("lapsed", counts.lapsed)?;
         table.set_item("is_clear", total.is_clear)?;

@@ -4,28 +4,32 @@ use anabranch_core::{Rate, Span, Time};
 use anabranch_proto::Protocol;
 use proptest::prelude::*;
 
+use super::network::hello;
 use crate::message::{Message, decode, encode, length};
 use crate::{Agent, AgentId, Answer, Ask, ClientId, Event, HopMessage, LinkSettings, Payload, Settings, Step};
 
 fn agent() -> Agent {
-    Agent::new(Settings {
-        id: AgentId(1),
-        epoch: 7,
-        protocols: ["d-slen", "slbn"].iter().map(|name| Protocol::named(name).unwrap()).collect(),
-        links: vec![LinkSettings { link: 0, to: AgentId(2), capacity: Rate(1e7), parts: Vec::new() }],
-        neighbours: vec![AgentId(0), AgentId(2)],
-        gap: Span(0),
-        lease: Span::us(1),
-        clients: 10,
-        waiting: 1000,
-    })
+    let protocols = ["d-slen", "slbn"].iter().filter_map(|name| Protocol::named(name)).collect();
+    Agent::new(
+        Time(0),
+        Settings {
+            links: vec![LinkSettings::new(0, AgentId(2), Rate(1e7))],
+            neighbours: vec![AgentId(0), AgentId(2)],
+            gap: Span(0),
+            lease: Span::us(1),
+            clients: 10,
+            waiting: 1000,
+            reply: Span::us(3),
+            ..Settings::new(AgentId(1), 7, protocols)
+        },
+    )
 }
 
 /// A control packet of the agent's own, as its neighbour gets it.
 fn own_parcel(protocol: u8) -> crate::Parcel {
     let mut agent = agent();
     agent.handle(Time(0), Event::Up(AgentId(2)));
-    agent.handle(Time(0), Event::Hop(AgentId(2), HopMessage::Hello { epoch: 3, heard: 0, of: 0 }));
+    agent.handle(Time(0), Event::Hop(AgentId(2), hello(3)));
     let paths = vec![(vec![Step { agent: AgentId(1), link: 0 }], AgentId(2))];
     let ask = Ask::Join { protocol, claim: 1.0, demand: 5e6, paths };
     agent.handle(Time(0), Event::Ask(ClientId(1), ask));
@@ -98,7 +102,7 @@ proptest! {
         let mut agent = agent();
         for id in [0, 2].map(AgentId) {
             agent.handle(Time(0), Event::Up(id));
-            agent.handle(Time(0), Event::Hop(id, HopMessage::Hello { epoch: 3, heard: 0, of: 0 }));
+            agent.handle(Time(0), Event::Hop(id, hello(3)));
         }
         // Its own session is that of `own_parcel`, so that replies are for somebody.
         let paths = vec![(vec![Step { agent: AgentId(1), link: 0 }], AgentId(2))];

@@ -9,7 +9,10 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::message::{decode, encode};
-use crate::{Action, Agent, AgentId, Answer, Ask, ClientId, Event, HopMessage, LinkSettings, Settings, Step};
+use crate::{
+    Action, Agent, AgentId, Answer, Ask, ClientId, Event, HopMessage, Instance, LinkSettings, Parcel, Payload,
+    Settings, Step,
+};
 
 /// How long a message takes to a neighbour.
 const DELAY: u64 = 5 * MILLISECOND;
@@ -18,6 +21,15 @@ const DELAY: u64 = 5 * MILLISECOND;
 const BREAK: u64 = 30 * MILLISECOND;
 
 pub const LEASE: Span = Span(500 * MILLISECOND);
+
+/// How long an agent waits for a neighbour: longer than connections take to come back.
+pub const PATIENCE: Span = Span(300 * MILLISECOND);
+
+/// The first message of a neighbour of this epoch.
+pub fn hello(epoch: u64) -> HopMessage {
+    let own = Instance { epoch, hop: 0 };
+    HopMessage::Hello { own, heard: 0, of: Instance::default(), proof: Vec::new() }
+}
 
 #[derive(Debug)]
 enum Coming {
@@ -40,6 +52,8 @@ pub struct Network {
     connections: BTreeMap<(AgentId, AgentId), u64>,
     /// Applications that say that they are there, and how they joined.
     alive: BTreeMap<(AgentId, ClientId), Ask>,
+    /// Pairs that have no connection for good.
+    parted: BTreeSet<(AgentId, AgentId)>,
     /// The last answer of each that was granted rates, in Mbit/s.
     pub rates: BTreeMap<ClientId, Vec<f64>>,
     pub left: BTreeSet<ClientId>,
@@ -48,8 +62,14 @@ pub struct Network {
     pub said: VecDeque<(AgentId, HopMessage)>,
     /// How many payloads each has heard on its present connection, or before it: the next has this number.
     heard: BTreeMap<(AgentId, AgentId), u64>,
+    /// The greatest claims of a neighbour at each link of an agent that starts.
+    pub claims: f64,
     /// Of how many messages one breaks its connection.
     pub fragility: Option<u32>,
+    /// An agent that lies, and of how many of its messages one is false.
+    pub liar: Option<(AgentId, u32)>,
+    /// What the liar has sent to each neighbour, to send it again.
+    truths: Vec<(AgentId, Parcel)>,
     random: ChaCha8Rng,
     epoch: u64,
     /// The most messages that wait for a neighbour.
@@ -67,12 +87,16 @@ impl Network {
             count: 0,
             connections: BTreeMap::new(),
             alive: BTreeMap::new(),
+            parted: BTreeSet::new(),
             rates: BTreeMap::new(),
             left: BTreeSet::new(),
             refused: BTreeMap::new(),
             said: VecDeque::new(),
             heard: BTreeMap::new(),
+            claims: 1e6,
             fragility: None,
+            liar: None,
+            truths: Vec::new(),
             random: ChaCha8Rng::seed_from_u64(1),
             epoch: 0,
             waiting: 1000,
@@ -82,6 +106,11 @@ impl Network {
             network.connect(a, b);
         }
         network
+    }
+
+    /// Chance is to be that of a seed.
+    pub fn seed(&mut self, seed: u64) {
+        self.random = ChaCha8Rng::seed_from_u64(seed);
     }
 
     /// Who is next to whom.
@@ -94,15 +123,10 @@ impl Network {
         let own = self.links.iter().filter(|link| link.1 == id.0);
         let other = |(a, b): (AgentId, AgentId)| (a == id).then_some(b).or_else(|| (b == id).then_some(a));
         let settings = Settings {
-            id,
-            epoch: self.epoch,
-            protocols: vec![self.protocol.clone()],
             links: own
                 .map(|&(link, _, to, mbps)| LinkSettings {
-                    link,
-                    to: AgentId(to),
-                    capacity: Rate(mbps * 1e6),
-                    parts: Vec::new(),
+                    claims: self.claims,
+                    ..LinkSettings::new(link, AgentId(to), Rate(mbps * 1e6))
                 })
                 .collect(),
             neighbours: self.pairs().into_iter().filter_map(other).collect(),
@@ -110,8 +134,10 @@ impl Network {
             lease: LEASE,
             clients: 2000,
             waiting: self.waiting,
+            patience: PATIENCE,
+            ..Settings::new(id, self.epoch, vec![self.protocol.clone()])
         };
-        self.agents.insert(id, Agent::new(settings));
+        self.agents.insert(id, Agent::new(Time(self.now), settings));
     }
 
     /// An agent ends without a word, and comes back with nothing but its settings; its neighbours call it one after the
@@ -156,17 +182,46 @@ impl Network {
             self.handle(own, Event::Down(other));
         }
         let again = self.random.random_range(BREAK / 2..2 * BREAK);
+        if self.parted.contains(&pair) {
+            return;
+        }
         self.push(self.now + again, Coming::Up(pair.0, pair.1));
     }
 
+    /// A connection breaks for good, until [`Self::mend`].
+    pub fn part(&mut self, a: u32, b: u32) {
+        let pair = (AgentId(a.min(b)), AgentId(a.max(b)));
+        self.parted.insert(pair);
+        self.cut(pair);
+    }
+
+    /// A pair that parted has a connection again.
+    pub fn mend(&mut self, a: u32, b: u32) {
+        let pair = (AgentId(a.min(b)), AgentId(a.max(b)));
+        self.parted.remove(&pair);
+        self.connect(pair.0, pair.1);
+    }
+
+    /// An agent ends for good, with its applications.
+    pub fn end(&mut self, id: u32) {
+        let id = AgentId(id);
+        self.alive.retain(|&(agent, _), _| agent != id);
+        let own: Vec<_> = self.pairs().into_iter().filter(|&(a, b)| a == id || b == id).collect();
+        for (a, b) in own {
+            self.part(a.0, b.0);
+        }
+        self.agents.remove(&id);
+    }
+
     fn handle(&mut self, id: AgentId, event: Event) {
-        let agent = self.agents.get_mut(&id).unwrap();
+        let Some(agent) = self.agents.get_mut(&id) else { return };
         agent.handle(Time(self.now), event);
         self.obey(id);
     }
 
     fn obey(&mut self, id: AgentId) {
-        let actions: Vec<Action> = self.agents.get_mut(&id).unwrap().actions().collect();
+        let Some(agent) = self.agents.get_mut(&id) else { return };
+        let actions: Vec<Action> = agent.actions().collect();
         for action in actions {
             match action {
                 Action::Hop(to, message) => self.say(id, to, &message),
@@ -185,6 +240,7 @@ impl Network {
         if !self.connections.contains_key(&pair) {
             return;
         }
+        let message = &self.perhaps_false(from, to, message);
         let bytes = encode(message).unwrap();
         self.said.push_back((from, message.clone()));
         if self.said.len() > 100 {
@@ -194,6 +250,41 @@ impl Network {
         if self.fragility.is_some_and(|one_in| self.random.random_range(0..one_in) == 0) {
             self.cut(pair);
         }
+    }
+
+    /// What an agent says, or a lie in its place: an earlier packet again, or one in which something is other.
+    fn perhaps_false(&mut self, from: AgentId, to: AgentId, message: &HopMessage) -> HopMessage {
+        let (Some((liar, one_in)), HopMessage::Payload { number, payload: Payload::Parcel(parcel) }) =
+            (self.liar, message)
+        else {
+            return message.clone();
+        };
+        if from != liar || self.random.random_range(0..one_in) != 0 {
+            if from == liar && self.truths.len() < 1000 {
+                self.truths.push((to, parcel.clone()));
+            }
+            return message.clone();
+        }
+        let earlier: Vec<&Parcel> =
+            self.truths.iter().filter(|(other, _)| *other == to).map(|(_, parcel)| parcel).collect();
+        if !earlier.is_empty() && self.random.random_range(0..3) == 0 {
+            let parcel = earlier[self.random.random_range(0..earlier.len())].clone();
+            return HopMessage::Payload { number: *number, payload: Payload::Parcel(parcel) };
+        }
+        // A byte is other; what cannot be read is not sent.
+        let body = encode(message).unwrap()[2..].to_vec();
+        let is_parcel = |told: &HopMessage| matches!(told, HopMessage::Payload { number: n, payload: Payload::Parcel(_) } if n == number);
+        for _ in 0..100 {
+            let mut lie = body.clone();
+            let place = self.random.random_range(2..lie.len());
+            lie[place] ^= self.random.random_range(1..=255);
+            if let Ok(told) = decode::<HopMessage>(&lie)
+                && is_parcel(&told)
+            {
+                return told;
+            }
+        }
+        message.clone()
     }
 
     /// An application at an agent asks.
@@ -254,7 +345,8 @@ impl Network {
                         }
                         self.handle(to, Event::Hop(from, message));
                     }
-                    Coming::Up(a, b) => self.connect(a, b),
+                    Coming::Up(a, b) if !self.parted.contains(&(a, b)) => self.connect(a, b),
+                    Coming::Up(..) => {}
                 }
             } else if let Some((_, id)) = due {
                 self.agents.get_mut(&id).unwrap().on_time(Time(self.now));

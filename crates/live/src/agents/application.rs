@@ -11,12 +11,12 @@ use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::messages::{Ended, read, sender};
-use super::mutual::calling;
+use super::mutual::{Peers, calling};
 use super::server::transport;
 use super::{BACK_OFF, LEASE, Lease};
 use crate::quic::tls::QuicClientConfig;
 use crate::quic::{ClientConfig, Endpoint, RecvStream};
-use crate::security::{Fingerprint, Identity};
+use crate::security::Identity;
 use crate::session::{SessionError, endpoint};
 use crate::sockets::Sockets;
 
@@ -42,15 +42,14 @@ pub struct Request {
 }
 
 impl Application {
-    /// Creates an application on these sockets, whose agent is at an address and has a certificate with this
-    /// fingerprint. Must be called in a tokio runtime.
+    /// Creates an application on these sockets, whose agent is at an address. Must be called in a tokio runtime.
     pub fn with(
         sockets: Sockets,
         identity: &Identity,
         agent: SocketAddr,
-        pin: Fingerprint,
+        who: Peers<()>,
     ) -> Result<Self, SessionError> {
-        Ok(Self { endpoint: endpoint(sockets, None)?, tls: Arc::new(calling(identity, pin)?), agent })
+        Ok(Self { endpoint: endpoint(sockets, None)?, tls: Arc::new(calling(identity, Arc::new(who))?), agent })
     }
 
     /// Keeps a session until it has left or is refused; the lease receives its rates. While the agent is away, the

@@ -16,7 +16,8 @@ pub use self::application::{Application, Request};
 #[cfg(target_os = "linux")]
 pub(crate) use self::lease::FLOOR;
 pub use self::lease::Lease;
-pub use self::server::{AgentHandle, AgentReport, AgentServer, Neighbour, Service};
+pub use self::mutual::{Peer, Peers};
+pub use self::server::{AgentHandle, AgentReport, AgentServer, Call, Door, Guest, Service};
 
 /// The silence after which a peer counts as gone.
 const SILENCE: Duration = Duration::from_secs(1);

@@ -1,50 +1,113 @@
-//! Mutual TLS: each end shows a certificate, and the other end knows its fingerprint.
+//! Mutual TLS: each end shows a certificate, and the other end knows whose it is.
 
 use std::sync::Arc;
 
-use rustls::client::danger::HandshakeSignatureValid;
-use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme, version};
 
+use crate::authority::{Authority, Name};
 use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
 use crate::security::{Fingerprint, Identity, Pinned, SecurityError, crypto, no_suite};
 
 /// Name of the protocol between agents and applications.
 const ALPN: &[u8] = b"anabranch-control/1";
 
-/// The TLS settings of a server that holders of certificates with these fingerprints call.
-pub(super) fn called(identity: &Identity, pins: Vec<Fingerprint>) -> Result<QuicServerConfig, SecurityError> {
+/// Who may be at the other end of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// The holder of the certificate with this fingerprint.
+    Pinned(Fingerprint),
+    /// Who has this name from the authority of the network.
+    Named(Name),
+}
+
+/// Those who may be at the other end, and what each of them is here.
+#[derive(Clone, Debug)]
+pub struct Peers<T> {
+    /// The authority that gives names; without one only fingerprints count.
+    pub authority: Option<Authority>,
+    /// The peers.
+    pub all: Vec<(Peer, T)>,
+}
+
+impl<T> Peers<T> {
+    /// One peer.
+    pub fn one(authority: Option<Authority>, peer: Peer, what: T) -> Self {
+        Self { authority, all: vec![(peer, what)] }
+    }
+
+    /// What the holder of a certificate is.
+    pub(super) fn find(&self, certificate: &CertificateDer<'_>) -> Option<&T> {
+        let print = Fingerprint::of(certificate);
+        let name = self.authority.as_ref().and_then(|authority| authority.name(certificate));
+        let is_it = |peer: &Peer| match peer {
+            Peer::Pinned(pin) => *pin == print,
+            Peer::Named(wanted) => name.as_ref() == Some(wanted),
+        };
+        self.all.iter().find(|(peer, _)| is_it(peer)).map(|(_, what)| what)
+    }
+}
+
+/// The TLS settings of a server that these peers call.
+pub(super) fn called<T: Known>(identity: &Identity, peers: Arc<Peers<T>>) -> Result<QuicServerConfig, SecurityError> {
     let (chain, key) = identity.parts();
     let mut tls = rustls::ServerConfig::builder_with_provider(crypto())
         .with_protocol_versions(&[&version::TLS13])
         .map_err(SecurityError::Unusable)?
-        .with_client_cert_verifier(Arc::new(Callers(Pinned::new(pins))))
+        .with_client_cert_verifier(Arc::new(Verifier::new(peers)))
         .with_single_cert(chain, key)
         .map_err(SecurityError::Unusable)?;
     tls.alpn_protocols = vec![ALPN.to_vec()];
     QuicServerConfig::try_from(tls).map_err(|_| no_suite())
 }
 
-/// The TLS settings of a client that calls the holder of the certificate with this fingerprint.
-pub(super) fn calling(identity: &Identity, pin: Fingerprint) -> Result<QuicClientConfig, SecurityError> {
+/// The TLS settings of a client that calls one of these peers.
+pub(super) fn calling<T: Known>(identity: &Identity, peers: Arc<Peers<T>>) -> Result<QuicClientConfig, SecurityError> {
     let (chain, key) = identity.parts();
     let mut tls = rustls::ClientConfig::builder_with_provider(crypto())
         .with_protocol_versions(&[&version::TLS13])
         .map_err(SecurityError::Unusable)?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Pinned::new(vec![pin])))
+        .with_custom_certificate_verifier(Arc::new(Verifier::new(peers)))
         .with_client_auth_cert(chain, key)
         .map_err(SecurityError::Unusable)?;
     tls.alpn_protocols = vec![ALPN.to_vec()];
     QuicClientConfig::try_from(tls).map_err(|_| no_suite())
 }
 
-/// A verifier that accepts clients whose certificate has a known fingerprint and who hold its key.
-#[derive(Debug)]
-struct Callers(Pinned);
+/// What a peer is here: anything that threads can share.
+pub(super) trait Known: std::fmt::Debug + Send + Sync + 'static {}
 
-impl ClientCertVerifier for Callers {
+impl<T: std::fmt::Debug + Send + Sync + 'static> Known for T {}
+
+/// A verifier that accepts these peers, if they hold the keys of their certificates.
+#[derive(Debug)]
+struct Verifier<T> {
+    peers: Arc<Peers<T>>,
+    signatures: Pinned,
+}
+
+impl<T> Verifier<T> {
+    fn new(peers: Arc<Peers<T>>) -> Self {
+        Self { peers, signatures: Pinned::new(Vec::new()) }
+    }
+
+    fn check(&self, certificate: &CertificateDer<'_>) -> Result<(), rustls::Error> {
+        if self.peers.find(certificate).is_some() {
+            return Ok(());
+        }
+        let print = Fingerprint::of(certificate);
+        let name = self.peers.authority.as_ref().and_then(|authority| authority.name(certificate));
+        let name = name.map_or_else(|| "without a name that is valid".to_owned(), |name| format!("of {name}"));
+        Err(rustls::Error::General(format!(
+            "the certificate {name} (fingerprint {print}) is not one of those expected"
+        )))
+    }
+}
+
+impl<T: Known> ClientCertVerifier for Verifier<T> {
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }
@@ -55,7 +118,7 @@ impl ClientCertVerifier for Callers {
         _intermediates: &[CertificateDer<'_>],
         _now: UnixTime,
     ) -> Result<ClientCertVerified, rustls::Error> {
-        self.0.check(end_entity, "caller").map(|()| ClientCertVerified::assertion())
+        self.check(end_entity).map(|()| ClientCertVerified::assertion())
     }
 
     fn verify_tls12_signature(
@@ -73,10 +136,45 @@ impl ClientCertVerifier for Callers {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.0.verify_signature(message, cert, dss)
+        self.signatures.verify_signature(message, cert, dss)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.schemes()
+        self.signatures.schemes()
+    }
+}
+
+impl<T: Known> ServerCertVerifier for Verifier<T> {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        self.check(end_entity).map(|()| ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Err(rustls::Error::General("QUIC needs TLS 1.3".to_owned()))
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.signatures.verify_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.signatures.schemes()
     }
 }

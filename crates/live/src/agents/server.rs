@@ -8,19 +8,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anabranch_agents::message::encode;
-use anabranch_agents::{Action, Agent, AgentId, Ask, ClientId, Counts, Event as AgentEvent, HopMessage, Settings};
+use anabranch_agents::{
+    Action, Agent, AgentId, Ask, ClientId, Counts, Event as AgentEvent, HopMessage, Settings, View,
+};
 use anabranch_core::{Rate, Time};
+use rustls::pki_types::CertificateDer;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::messages::{Ended, Sender, close, read, sender};
-use super::mutual::{called, calling};
+use super::mutual::{Peers, called, calling};
 use super::{BACK_OFF, BEAT, MOST_APPLICATIONS, SILENCE};
+use crate::authority::lasts;
 use crate::control::{Group, named};
-use crate::quic::{ClientConfig, Connection, Endpoint, ServerConfig, TransportConfig};
+use crate::quic::{ClientConfig, Connection, Endpoint, RecvStream, SendStream, ServerConfig, TransportConfig};
 use crate::quic_config::QuicConfig;
-use crate::security::{Fingerprint, Identity};
+use crate::security::Identity;
 use crate::session::{SessionError, endpoint};
 use crate::sockets::Sockets;
 
@@ -33,17 +37,35 @@ const MOST_WAITING: usize = 1024;
 /// The most calls of a neighbour at a time, since ended ones may not be detected yet.
 const MOST_CALLS: usize = 4;
 
-/// A neighbouring agent, and its address.
+/// A neighbouring agent that is called.
 #[derive(Clone, Debug)]
-pub struct Neighbour {
+pub struct Call {
     /// Number of the neighbour among agents.
     pub id: AgentId,
-    /// Local address of connections with the neighbour; port 0 if this agent calls.
+    /// Local address of connections with the neighbour.
     pub local: SocketAddr,
-    /// Address at which the neighbour is called; `None` if it calls.
-    pub remote: Option<SocketAddr>,
-    /// Fingerprint of the neighbour's certificate.
-    pub pin: Fingerprint,
+    /// Address at which the neighbour is called.
+    pub remote: SocketAddr,
+    /// Who the neighbour has to be.
+    pub who: Peers<()>,
+}
+
+/// An address at which an agent is called, and by whom.
+#[derive(Clone, Debug)]
+pub struct Door {
+    /// The address.
+    pub local: SocketAddr,
+    /// Those who may call.
+    pub guests: Peers<Guest>,
+}
+
+/// What somebody is who calls.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Guest {
+    /// A neighbouring agent.
+    Neighbour(AgentId),
+    /// An application.
+    Application,
 }
 
 /// The settings of an agent's server.
@@ -53,17 +75,19 @@ pub struct Service {
     pub settings: Settings,
     /// Certificate of the agent, with its key.
     pub identity: Arc<Identity>,
-    /// Neighbouring agents, which are called or call.
-    pub neighbours: Vec<Neighbour>,
-    /// Address that applications call, and the fingerprints of their certificates.
-    pub applications: (SocketAddr, Vec<Fingerprint>),
+    /// Neighbours that the agent calls.
+    pub calls: Vec<Call>,
+    /// Addresses at which other neighbours and applications call the agent.
+    pub doors: Vec<Door>,
 }
 
 /// The state of a running agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct AgentReport {
     /// Counts of events so far.
     pub counts: Counts,
+    /// What the agent shows of itself.
+    pub view: View,
     /// Whether no link holds state of a session.
     pub is_clear: bool,
 }
@@ -71,8 +95,10 @@ pub struct AgentReport {
 /// The server of an agent, with its sockets.
 pub struct AgentServer {
     agent: Agent,
-    hops: Vec<(Neighbour, Endpoint, Arc<Identity>)>,
-    door: Endpoint,
+    identity: Arc<Identity>,
+    calls: Vec<(Call, Endpoint)>,
+    doors: Vec<(Arc<Peers<Guest>>, Endpoint)>,
+    start: Instant,
     commands: mpsc::UnboundedReceiver<Command>,
 }
 
@@ -122,19 +148,21 @@ pub(super) fn transport() -> TransportConfig {
 impl AgentServer {
     /// Binds the sockets of an agent. Must be called in a tokio runtime.
     pub async fn bind(service: Service) -> Result<(Self, AgentHandle), SessionError> {
-        let Service { settings, identity, neighbours, applications: (door, pins) } = service;
-        let mut hops = Vec::new();
-        for neighbour in neighbours {
-            let config = match neighbour.remote {
-                Some(_) => None,
-                None => Some(taking(&identity, vec![neighbour.pin])?),
-            };
-            let sockets = Sockets::bind(&[neighbour.local.into()]).await?;
-            hops.push((neighbour, endpoint(sockets, config)?, identity.clone()));
+        let Service { settings, identity, calls: wanted, doors: places } = service;
+        let mut calls = Vec::new();
+        for call in wanted {
+            let sockets = Sockets::bind(&[call.local.into()]).await?;
+            calls.push((call, endpoint(sockets, None)?));
         }
-        let door = endpoint(Sockets::bind(&[door.into()]).await?, Some(taking(&identity, pins)?))?;
+        let mut doors = Vec::new();
+        for Door { local, guests } in places {
+            let guests = Arc::new(guests);
+            let config = taking(&identity, guests.clone())?;
+            doors.push((guests, endpoint(Sockets::bind(&[local.into()]).await?, Some(config))?));
+        }
         let (handle, commands) = mpsc::unbounded_channel();
-        Ok((Self { agent: Agent::new(settings), hops, door, commands }, AgentHandle(handle)))
+        let agent = Agent::new(Time(0), settings);
+        Ok((Self { agent, identity, calls, doors, start: Instant::now(), commands }, AgentHandle(handle)))
     }
 
     /// Serves until it is dropped.
@@ -142,12 +170,14 @@ impl AgentServer {
         let (tell, mut events) = mpsc::channel(MOST_WAITING);
         let numbers = Arc::new(AtomicU64::new(0));
         let mut tasks = JoinSet::new();
-        for (neighbour, endpoint, identity) in std::mem::take(&mut self.hops) {
-            let talk = Talk { id: neighbour.id, tell: tell.clone(), numbers: numbers.clone() };
-            tasks.spawn(keep_hop(neighbour, endpoint, identity, talk));
+        for (call, endpoint) in std::mem::take(&mut self.calls) {
+            let talk = Talk { id: call.id, tell: tell.clone(), numbers: numbers.clone() };
+            tasks.spawn(keep_hop(call, endpoint, self.identity.clone(), talk));
         }
-        tasks.spawn(keep_door(self.door.clone(), tell, numbers));
-        let start = Instant::now();
+        for (guests, endpoint) in std::mem::take(&mut self.doors) {
+            tasks.spawn(keep_door(endpoint, guests, tell.clone(), numbers.clone()));
+        }
+        let start = self.start;
         let mut connections = Connections::default();
         loop {
             let next = self.agent.next_at().map(|next| start + Duration::from_secs_f64(next.seconds()));
@@ -167,8 +197,8 @@ impl AgentServer {
         match command {
             Command::Capacity(link, capacity) => self.agent.handle(now, AgentEvent::Capacity(link, capacity)),
             Command::Report(tell) => {
-                let report = AgentReport { counts: self.agent.counts(), is_clear: self.agent.is_clear() };
-                let _ = tell.send(report);
+                let (counts, view, is_clear) = (self.agent.counts(), self.agent.view(), self.agent.is_clear());
+                let _ = tell.send(AgentReport { counts, view, is_clear });
             }
         }
     }
@@ -178,9 +208,9 @@ fn time(start: Instant) -> Time {
     Time::from_seconds(start.elapsed().as_secs_f64()).unwrap_or_default()
 }
 
-/// The settings of a server that accepts holders of these certificates.
-fn taking(identity: &Identity, pins: Vec<Fingerprint>) -> Result<ServerConfig, SessionError> {
-    let mut config = ServerConfig::with_crypto(Arc::new(called(identity, pins)?));
+/// The settings of a server that these guests may call.
+fn taking(identity: &Identity, guests: Arc<Peers<Guest>>) -> Result<ServerConfig, SessionError> {
+    let mut config = ServerConfig::with_crypto(Arc::new(called(identity, guests)?));
     config.transport_config(Arc::new(transport()));
     Ok(config)
 }
@@ -258,43 +288,26 @@ struct Talk {
 }
 
 /// Keeps a connection to a neighbour, and makes a new one when it is lost.
-async fn keep_hop(neighbour: Neighbour, endpoint: Endpoint, identity: Arc<Identity>, talk: Talk) {
-    let Some(remote) = neighbour.remote else { return take_calls(endpoint, talk).await };
+async fn keep_hop(neighbour: Call, endpoint: Endpoint, identity: Arc<Identity>, talk: Talk) {
     let mut wait = BACK_OFF.0;
+    let who = Arc::new(neighbour.who);
     loop {
-        if let Some(connection) = call(&endpoint, &identity, remote, neighbour.pin).await {
-            wait = BACK_OFF.0;
-            talk.over(connection, true).await;
+        if let Some(connection) = call(&endpoint, &identity, neighbour.remote, who.clone()).await {
+            let begun = Instant::now();
+            while_valid(&connection, who.authority.is_some(), talk.over(connection.clone(), true)).await;
+            if begun.elapsed() > BACK_OFF.1 {
+                wait = BACK_OFF.0;
+            }
         }
         tokio::time::sleep(wait).await;
         wait = (wait * 2).min(BACK_OFF.1);
     }
 }
 
-async fn call(endpoint: &Endpoint, identity: &Identity, remote: SocketAddr, pin: Fingerprint) -> Option<Connection> {
-    let mut config = ClientConfig::new(Arc::new(calling(identity, pin).ok()?));
+async fn call(endpoint: &Endpoint, identity: &Identity, remote: SocketAddr, who: Arc<Peers<()>>) -> Option<Connection> {
+    let mut config = ClientConfig::new(Arc::new(calling(identity, who).ok()?));
     config.transport_config(Arc::new(transport()));
     endpoint.connect_with(config, remote, "anabranch").ok()?.await.ok()
-}
-
-/// Accepts the calls of a neighbour. A neighbour that restarts may call before its old connection is known to be lost.
-async fn take_calls(endpoint: Endpoint, talk: Talk) {
-    let mut calls = JoinSet::new();
-    while let Some(incoming) = endpoint.accept().await {
-        while calls.try_join_next().is_some() {}
-        if calls.len() >= MOST_CALLS {
-            incoming.refuse();
-            continue;
-        }
-        let talk = talk.clone();
-        calls.spawn(async move {
-            if let Ok(connecting) = incoming.accept()
-                && let Ok(connection) = connecting.await
-            {
-                talk.over(connection, false).await;
-            }
-        });
-    }
 }
 
 impl Talk {
@@ -321,31 +334,71 @@ impl Talk {
     }
 }
 
-/// Accepts the calls of applications.
-async fn keep_door(door: Endpoint, tell: mpsc::Sender<Event>, numbers: Arc<AtomicU64>) {
+/// Takes the calls of guests. A neighbour that restarts may call before its old connection is known to be lost.
+async fn keep_door(door: Endpoint, guests: Arc<Peers<Guest>>, tell: mpsc::Sender<Event>, numbers: Arc<AtomicU64>) {
     let mut calls = JoinSet::new();
     while let Some(incoming) = door.accept().await {
         while calls.try_join_next().is_some() {}
-        if calls.len() >= MOST_APPLICATIONS {
+        if calls.len() >= MOST_APPLICATIONS + MOST_CALLS {
             incoming.refuse();
             continue;
         }
-        let (tell, id) = (tell.clone(), ClientId(numbers.fetch_add(1, Ordering::Relaxed)));
+        let (guests, tell, numbers) = (guests.clone(), tell.clone(), numbers.clone());
         calls.spawn(async move {
-            if let Ok(connecting) = incoming.accept()
-                && let Ok(connection) = connecting.await
-            {
-                let Err(ended) = serve(&connection, id, &tell).await;
-                close(&connection, &ended.to_string());
-                let _ = tell.send(Event::Gone(id)).await;
-            }
+            let Ok(connecting) = incoming.accept() else { return };
+            let Ok(connection) = connecting.await else { return };
+            let Some(certificate) = certificate(&connection) else { return };
+            let serving = async {
+                match guests.find(&certificate) {
+                    Some(&Guest::Neighbour(id)) => Talk { id, tell, numbers }.over(connection.clone(), false).await,
+                    Some(Guest::Application) => serve_all(&connection, tell, numbers).await,
+                    None => {}
+                }
+            };
+            while_valid(&connection, guests.authority.is_some(), serving).await;
         });
     }
 }
 
-/// Reports the messages of an application.
-async fn serve(connection: &Connection, id: ClientId, tell: &mpsc::Sender<Event>) -> Result<Infallible, Ended> {
-    let (send, mut receive) = connection.accept_bi().await?;
+/// Does something with a connection, which does not outlive the certificate of the other end if that can expire.
+async fn while_valid(connection: &Connection, can_expire: bool, work: impl Future<Output = ()>) {
+    let certificate = certificate(connection).filter(|_| can_expire);
+    let lasts = certificate.map_or(Duration::MAX, |certificate| lasts(&certificate));
+    let mut work = std::pin::pin!(work);
+    if tokio::time::timeout(lasts, &mut work).await.is_err() {
+        close(connection, "the certificate has expired");
+        work.await;
+    }
+}
+
+/// The certificate at the other end.
+fn certificate(connection: &Connection) -> Option<CertificateDer<'static>> {
+    let chain = connection.peer_identity()?.downcast::<Vec<CertificateDer<'static>>>().ok()?;
+    chain.first().cloned()
+}
+
+/// Serves an application: each of its streams has a session.
+async fn serve_all(connection: &Connection, tell: mpsc::Sender<Event>, numbers: Arc<AtomicU64>) {
+    let mut sessions = JoinSet::new();
+    while let Ok((send, receive)) = connection.accept_bi().await {
+        while sessions.try_join_next().is_some() {}
+        let (tell, id) = (tell.clone(), ClientId(numbers.fetch_add(1, Ordering::Relaxed)));
+        sessions.spawn(async move {
+            let Err(_ended) = serve(send, receive, id, &tell).await;
+            let _ = tell.send(Event::Gone(id)).await;
+        });
+    }
+    // The streams have ended with the connection; each says so.
+    while sessions.join_next().await.is_some() {}
+}
+
+/// Reports the messages of a session.
+async fn serve(
+    send: SendStream,
+    mut receive: RecvStream,
+    id: ClientId,
+    tell: &mpsc::Sender<Event>,
+) -> Result<Infallible, Ended> {
     let say = async |event| tell.send(event).await.map_err(|_| Ended::Over);
     say(Event::Came(id, sender(send))).await?;
     loop {

@@ -12,7 +12,9 @@ use anabranch_plan::Plan;
 use tokio::runtime::Runtime;
 
 use super::RunError;
-use crate::agents::{AgentHandle, AgentServer, Application, LEASE, MOST_APPLICATIONS, Neighbour, SHARE, Service};
+use crate::agents::{
+    AgentHandle, AgentServer, Application, Call, Door, Guest, LEASE, MOST_APPLICATIONS, Peer, Peers, SHARE, Service,
+};
 use crate::security::{Fingerprint, Identity};
 use crate::session::SessionError;
 use crate::sockets::Sockets;
@@ -22,12 +24,6 @@ const HOP_PORT: u16 = 4434;
 
 /// Address at which applications call their agent.
 const DOOR: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 4435);
-
-/// The least time between two control packets of a path.
-const GAP: Span = Span(2_000_000_000);
-
-/// The most messages that wait for a neighbour.
-const MOST_WAITING: usize = 100_000;
 
 /// The totals of the agents of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,21 +88,18 @@ impl Agents {
         (node, identity): (NodeId, Arc<Identity>),
         links: &[LinkId],
     ) -> Result<(AgentServer, AgentHandle), RunError> {
-        let neighbours = self.neighbours(lab, node);
+        let (calls, mut doors) = self.neighbours(lab, node);
         let settings = Settings {
-            id: AgentId(node.0),
-            // Agents of a run never restart.
-            epoch: 1,
-            protocols: plan.protocols.clone(),
             links: links.iter().map(|&link| link_settings(plan, link)).collect(),
-            neighbours: neighbours.iter().map(|neighbour| neighbour.id).collect(),
-            gap: GAP,
+            neighbours: around(lab, node),
             lease: Span(LEASE.as_nanos() as u64 * 1000),
             clients: MOST_APPLICATIONS,
-            waiting: MOST_WAITING,
+            // Agents of a run never restart.
+            ..Settings::new(AgentId(node.0), 1, plan.protocols.clone())
         };
-        let applications = (DOOR, vec![self.identity.fingerprint()]);
-        let service = Service { settings, identity, neighbours, applications };
+        let application = Peer::Pinned(self.identity.fingerprint());
+        doors.push(Door { local: DOOR, guests: Peers::one(None, application, Guest::Application) });
+        let service = Service { settings, identity, calls, doors };
         let handle = runtime.handle().clone();
         let host = lab.host(node).expect("it is one of the lab's");
         let bound = host.run(move || handle.block_on(AgentServer::bind(service)));
@@ -115,18 +108,21 @@ impl Agents {
         bound.map_err(failed)
     }
 
-    /// The neighbours of a node: the agents at the other ends of its hops.
-    fn neighbours(&self, lab: &Lab, node: NodeId) -> Vec<Neighbour> {
-        let neighbour = |(place, hop): (usize, &Hop)| {
+    /// How a node meets its neighbours: of the two ends of a hop the second calls the first.
+    fn neighbours(&self, lab: &Lab, node: NodeId) -> (Vec<Call>, Vec<Door>) {
+        let (mut calls, mut doors) = (Vec::new(), Vec::new());
+        for (place, hop) in lab.hops().iter().enumerate() {
             let (from, to) = lab.addresses_of_hop(place);
-            let (other, local, remote) = match () {
-                () if hop.from == node => (hop.to, SocketAddr::new(from, HOP_PORT), None),
-                () if hop.to == node => (hop.from, SocketAddr::new(to, 0), Some(SocketAddr::new(from, HOP_PORT))),
-                () => return None,
-            };
-            Some(Neighbour { id: AgentId(other.0), local, remote, pin: self.pins[&other] })
-        };
-        lab.hops().iter().enumerate().filter_map(neighbour).collect()
+            let (from, to) = (SocketAddr::new(from, HOP_PORT), SocketAddr::new(to, 0));
+            if hop.from == node {
+                let guest = Guest::Neighbour(AgentId(hop.to.0));
+                doors.push(Door { local: from, guests: Peers::one(None, Peer::Pinned(self.pins[&hop.to]), guest) });
+            } else if hop.to == node {
+                let who = Peers::one(None, Peer::Pinned(self.pins[&hop.from]), ());
+                calls.push(Call { id: AgentId(hop.from.0), local: to, remote: from, who });
+            }
+        }
+        (calls, doors)
     }
 
     /// The application of a connection, in the host of its source; `None` if the connection keeps windows.
@@ -146,7 +142,7 @@ impl Agents {
         let application = host.run(move || {
             handle.block_on(async move {
                 let sockets = Sockets::bind(&[SocketAddr::new(DOOR.ip(), 0).into()]).await?;
-                Application::with(sockets, &identity, DOOR, pin)
+                Application::with(sockets, &identity, DOOR, Peers::one(None, Peer::Pinned(pin), ()))
             })
         })?;
         Ok(Some(application))
@@ -160,11 +156,21 @@ impl Agents {
         let mut total = AgentsTotal { agents: self.handles.len(), counts: Counts::default(), is_clear: true };
         for agent in &self.handles {
             let report = runtime.block_on(agent.report());
-            total.is_clear &= report.is_some_and(|report| report.is_clear);
+            total.is_clear &= report.as_ref().is_some_and(|report| report.is_clear);
             total.counts = total.counts + report.map_or_else(Counts::default, |report| report.counts);
         }
         Some(total)
     }
+}
+
+/// The agents at the other ends of the hops of a node.
+fn around(lab: &Lab, node: NodeId) -> Vec<AgentId> {
+    let other = |hop: &Hop| match () {
+        () if hop.from == node => Some(AgentId(hop.to.0)),
+        () if hop.to == node => Some(AgentId(hop.from.0)),
+        () => None,
+    };
+    lab.hops().iter().filter_map(other).collect()
 }
 
 /// The request of a connection to its agent.
@@ -201,7 +207,7 @@ fn link_settings(plan: &Plan, id: LinkId) -> LinkSettings {
         plan.share(id, protocol).unwrap_or(1.0) * SHARE.min(1.0 - plan.protocols[protocol].headroom())
     };
     let parts = (0..plan.protocols.len()).map(part).collect();
-    LinkSettings { link: id.0, to: AgentId(link.target.0), capacity: link.capacity, parts }
+    LinkSettings { parts, ..LinkSettings::new(id.0, AgentId(link.target.0), link.capacity) }
 }
 
 /// Reports changes of the capacities of its links to an agent.

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use anabranch_agents::{AgentId, Ask, LinkSettings, Settings, Step};
 use anabranch_core::{LinkId, NodeId, Rate, Span};
 use anabranch_emulator::{Lab, Options};
-use anabranch_live::agents::{AgentHandle, AgentServer, Application, LEASE, Lease, Neighbour, Request, Service};
+use anabranch_live::agents::{
+    AgentHandle, AgentServer, Application, Call, Door, Guest, LEASE, Lease, Peer, Peers, Request, Service,
+};
 use anabranch_live::security::Identity;
 use anabranch_live::sockets::Sockets;
 use anabranch_plan::Plan;
@@ -145,35 +147,36 @@ impl Field {
     fn agent(&self, node: u32, epoch: u64) -> (Runtime, AgentHandle) {
         let link = |link: u32| {
             let capacity = self.plan.network.link(LinkId(link)).capacity;
-            LinkSettings { link, to: AgentId(node + 1), capacity, parts: Vec::new() }
+            LinkSettings::new(link, AgentId(node + 1), capacity)
         };
-        let neighbour = |(place, hop): (usize, &anabranch_emulator::Hop)| {
+        let (mut calls, mut doors, mut neighbours) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, hop) in self.lab.hops().iter().enumerate() {
             let (from, to) = self.lab.addresses_of_hop(place);
-            let (other, local, remote) = match (hop.from.0 == node, hop.to.0 == node) {
-                (true, _) => (hop.to, SocketAddr::new(from, 4434), None),
-                (_, true) => (hop.from, SocketAddr::new(to, 0), Some(SocketAddr::new(from, 4434))),
-                _ => return None,
-            };
-            let pin = self.identities[other.index()].fingerprint();
-            Some(Neighbour { id: AgentId(other.0), local, remote, pin })
-        };
-        let neighbours: Vec<Neighbour> = self.lab.hops().iter().enumerate().filter_map(neighbour).collect();
+            let (from, to) = (SocketAddr::new(from, 4434), SocketAddr::new(to, 0));
+            let pin = |node: NodeId| Peer::Pinned(self.identities[node.index()].fingerprint());
+            if hop.from.0 == node {
+                let id = AgentId(hop.to.0);
+                neighbours.push(id);
+                doors.push(Door { local: from, guests: Peers::one(None, pin(hop.to), Guest::Neighbour(id)) });
+            } else if hop.to.0 == node {
+                let id = AgentId(hop.from.0);
+                neighbours.push(id);
+                calls.push(Call { id, local: to, remote: from, who: Peers::one(None, pin(hop.from), ()) });
+            }
+        }
+        let application = Peer::Pinned(self.applications.fingerprint());
+        doors.push(Door { local: DOOR, guests: Peers::one(None, application, Guest::Application) });
         let names: Vec<&str> = self.plan.network.links().iter().map(|link| link.name.as_str()).collect();
         let number = |name: &str| names.iter().position(|known| *known == name).unwrap() as u32;
         let settings = Settings {
-            id: AgentId(node),
-            epoch,
-            protocols: self.plan.protocols.clone(),
             links: ["ab", "bc"].get(node as usize).map(|name| link(number(name))).into_iter().collect(),
-            neighbours: neighbours.iter().map(|neighbour| neighbour.id).collect(),
-            gap: Span(1_000_000_000),
+            neighbours,
+            gap: Span::ms(1),
             lease: Span(LEASE.as_nanos() as u64 * 1000),
-            clients: 10,
-            waiting: 1000,
+            ..Settings::new(AgentId(node), epoch, self.plan.protocols.clone())
         };
         let identity = self.identities[node as usize].clone();
-        let service =
-            Service { settings, identity, neighbours, applications: (DOOR, vec![self.applications.fingerprint()]) };
+        let service = Service { settings, identity, calls, doors };
         let runtime = threads();
         let handle = runtime.handle().clone();
         let (server, agent) =
@@ -202,7 +205,7 @@ impl Field {
         let application = self.lab.host(NodeId(0)).unwrap().run(move || {
             handle.block_on(async move {
                 let sockets = Sockets::bind(&[SocketAddr::new(DOOR.ip(), 0).into()]).await.unwrap();
-                Application::with(sockets, &identity, DOOR, pin).unwrap()
+                Application::with(sockets, &identity, DOOR, Peers::one(None, Peer::Pinned(pin), ())).unwrap()
             })
         });
         runtime.spawn(async move { application.hold(Request { join, demand, leave: hears_leave }, &own).await });

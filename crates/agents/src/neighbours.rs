@@ -1,0 +1,322 @@
+//! The neighbours of an agent: hops to them, their standing, and the renewals of the network.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+
+use anabranch_core::{Span, Time, units::SECOND};
+
+use crate::agent::{Action, Settings};
+use crate::hop::{Heard, Hop};
+use crate::message::{AgentId, HopMessage, Parcel, Payload, Stamp};
+use crate::renewals::Renewals;
+use crate::standing::Standing;
+use crate::view::{NeighbourState, NeighbourView};
+
+/// Time that neighbours have in addition to call an agent that starts: they may not know yet that it ended.
+const GRACE: Span = Span(2 * SECOND);
+
+/// Least time between two renewals that an agent begins.
+const ROUND: Span = Span(SECOND);
+
+/// Penalties of a neighbour: for a restart, an end, a message out of order or a packet that no sums allow; for a renewal
+/// that it begins; and for an answer that was false or not given, for which it is held off at once.
+const FAULT: f64 = 1.0;
+const UNREST: f64 = 0.3;
+const LIE: f64 = 6.0;
+
+/// Proofs that an agent has begun a renewal, so that no other can say so.
+pub trait Proofs: fmt::Debug + Send + Sync {
+    /// The proof of a renewal of the agent that owns these proofs.
+    fn prove(&self, agent: AgentId, stamp: Stamp) -> Vec<u8>;
+
+    /// Whether a proof is that of this renewal of an agent.
+    fn check(&self, agent: AgentId, stamp: Stamp, proof: &[u8]) -> bool;
+}
+
+/// No proofs: for agents of one program, which do not lie to each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Unproved;
+
+impl Proofs for Unproved {
+    fn prove(&self, _: AgentId, _: Stamp) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn check(&self, _: AgentId, _: Stamp, _: &[u8]) -> bool {
+        true
+    }
+}
+
+/// All neighbours of an agent.
+pub(crate) struct Neighbours {
+    id: AgentId,
+    stamp: Stamp,
+    proofs: Arc<dyn Proofs>,
+    all: BTreeMap<AgentId, (Hop, Standing)>,
+    renewals: Renewals,
+    /// Time without a connection after which a neighbour is given up.
+    patience: Span,
+    /// Greatest number of messages that wait for a neighbour.
+    waiting: usize,
+    /// Neighbours for which more wait.
+    overflowing: BTreeSet<AgentId>,
+    /// The time of the last renewal that this agent began, and that of the next, if there has to be one.
+    last_round: Option<Time>,
+    next_round: Option<Time>,
+    /// Whether the generation has changed since it was last asked.
+    is_renewed: bool,
+    /// Number of neighbours that were given up, and of false messages.
+    pub given_up: u64,
+    pub false_messages: u64,
+    pub out: VecDeque<Action>,
+}
+
+impl Neighbours {
+    pub fn new(now: Time, settings: &Settings) -> Self {
+        let neighbour = |&id: &AgentId| (id, (Hop::new(settings.epoch), Standing::new(now + GRACE)));
+        Self {
+            id: settings.id,
+            stamp: Stamp { epoch: settings.epoch, round: 0 },
+            proofs: settings.proofs.clone(),
+            all: settings.neighbours.iter().map(neighbour).collect(),
+            renewals: Renewals::default(),
+            patience: settings.patience,
+            waiting: settings.waiting,
+            overflowing: BTreeSet::new(),
+            last_round: None,
+            next_round: None,
+            is_renewed: false,
+            given_up: 0,
+            false_messages: 0,
+            out: VecDeque::new(),
+        }
+    }
+
+    /// The generation that the known renewals determine.
+    pub fn generation(&self) -> u64 {
+        self.renewals.generation()
+    }
+
+    /// Whether the generation has changed since the last call.
+    pub fn take_renewed(&mut self) -> bool {
+        std::mem::take(&mut self.is_renewed)
+    }
+
+    /// Whether packets can be sent to a neighbour, now or soon.
+    pub fn can_reach(&self, id: AgentId) -> bool {
+        self.all.get(&id).is_some_and(|(_, standing)| !standing.is_given_up)
+    }
+
+    /// The neighbours with their states.
+    pub fn view(&self) -> impl Iterator<Item = NeighbourView> {
+        self.all.iter().map(|(&id, (hop, standing))| {
+            let state = match () {
+                () if hop.is_up() => NeighbourState::Up,
+                () if standing.was_held_off() => NeighbourState::HeldOff,
+                () if standing.is_given_up => NeighbourState::GivenUp,
+                () => NeighbourState::Waiting,
+            };
+            NeighbourView { id, state, waiting: hop.waiting() }
+        })
+    }
+
+    /// Handles a new connection.
+    pub fn on_up(&mut self, now: Time, id: AgentId) {
+        let Some((hop, standing)) = self.all.get_mut(&id) else { return };
+        if standing.is_held_off(now) {
+            return self.out.push_back(Action::Cut(id));
+        }
+        standing.away_since = standing.away_since.or(Some(now));
+        let proof = self.proofs.prove(self.id, Stamp { round: 0, ..self.stamp });
+        self.out.push_back(Action::Hop(id, hop.on_up(proof)));
+    }
+
+    /// Handles the end of the connection.
+    pub fn on_down(&mut self, now: Time, id: AgentId) {
+        if let Some((hop, standing)) = self.all.get_mut(&id) {
+            hop.on_down();
+            standing.away_since = standing.away_since.or(Some(now));
+        }
+    }
+
+    /// Handles a message of a neighbour; returns a control packet that it brought.
+    pub fn on_message(&mut self, now: Time, id: AgentId, message: HopMessage) -> Option<Parcel> {
+        let (hop, _) = self.all.get_mut(&id)?;
+        let mut out = Vec::new();
+        let heard = hop.on_message(message, &mut out);
+        self.out.extend(out.into_iter().map(|message| Action::Hop(id, message)));
+        match heard {
+            Heard::Nothing => {}
+            Heard::Unruly => self.accuse(now, id),
+            Heard::Up { is_new } => self.on_hello(now, id, is_new),
+            Heard::Returned { epoch, proof } => self.on_restart(now, id, epoch, &proof),
+            Heard::Payload(Payload::Parcel(parcel)) => return Some(parcel),
+            Heard::Payload(Payload::Renewal { agent, stamp, proof }) => self.on_news(now, id, (agent, stamp), &proof),
+        }
+        None
+    }
+
+    fn on_hello(&mut self, now: Time, id: AgentId, is_new: bool) {
+        let Some((_, standing)) = self.all.get_mut(&id) else { return };
+        standing.away_since = None;
+        if std::mem::take(&mut standing.is_given_up) || is_new {
+            // What was on its way is lost, and paths over the hop work again.
+            self.tell_all(id);
+            self.begin_round(now);
+        }
+    }
+
+    fn on_restart(&mut self, now: Time, id: AgentId, epoch: u64, proof: &[u8]) {
+        let stamp = Stamp { epoch, round: 0 };
+        if !self.proofs.check(id, stamp, proof) {
+            return self.accuse(now, id);
+        }
+        let Some((_, standing)) = self.all.get_mut(&id) else { return };
+        standing.away_since = None;
+        standing.is_given_up = false;
+        standing.blame(now, FAULT);
+        self.tell_all(id);
+        if self.renewals.is_news(id, stamp) {
+            self.on_renewal(now, id, stamp, proof);
+        }
+    }
+
+    /// Handles news of a renewal from a neighbour.
+    fn on_news(&mut self, now: Time, from: AgentId, (agent, stamp): (AgentId, Stamp), proof: &[u8]) {
+        if !self.renewals.is_news(agent, stamp) {
+            return;
+        }
+        if !self.proofs.check(agent, stamp, proof) {
+            return self.accuse(now, from);
+        }
+        if agent == from
+            && let Some((_, standing)) = self.all.get_mut(&from)
+        {
+            standing.blame(now, UNREST);
+            if standing.is_held_off(now) {
+                self.give_up(now, from);
+            }
+        }
+        self.on_renewal(now, agent, stamp, proof);
+    }
+
+    /// Handles a renewal that is news: all sums are computed anew, here and at every other agent. A neighbour learns of
+    /// the renewal before it gets any packet of the new generation.
+    fn on_renewal(&mut self, now: Time, agent: AgentId, stamp: Stamp, proof: &[u8]) {
+        self.renewals.add(agent, stamp, proof.to_vec());
+        self.is_renewed = true;
+        if let Some((hop, standing)) = self.all.get_mut(&agent)
+            && hop.on_return(stamp.epoch)
+        {
+            standing.away_since = standing.away_since.or(Some(now));
+            self.out.push_back(Action::Cut(agent));
+            self.tell_all(agent);
+        }
+        let neighbours: Vec<AgentId> = self.all.keys().copied().collect();
+        for id in neighbours {
+            self.send(id, Payload::Renewal { agent, stamp, proof: proof.to_vec() });
+        }
+    }
+
+    /// Tells a neighbour about all known renewals.
+    fn tell_all(&mut self, id: AgentId) {
+        let all: Vec<Payload> = self.renewals.all().collect();
+        for news in all {
+            self.send(id, news);
+        }
+    }
+
+    /// Sends a payload to a neighbour, unless the neighbour is given up.
+    pub fn send(&mut self, id: AgentId, payload: Payload) {
+        let Some((hop, standing)) = self.all.get_mut(&id) else { return };
+        if standing.is_given_up {
+            return;
+        }
+        let mut out = Vec::new();
+        hop.send(payload, &mut out);
+        if hop.waiting() > self.waiting {
+            self.overflowing.insert(id);
+        }
+        self.out.extend(out.into_iter().map(|message| Action::Hop(id, message)));
+    }
+
+    /// Handles an answer that was false or not given: sums after the neighbour may be wrong, and are computed anew.
+    pub fn distrust(&mut self, now: Time, id: AgentId) {
+        self.false_messages += 1;
+        if let Some((_, standing)) = self.all.get_mut(&id) {
+            standing.blame(now, LIE);
+            self.give_up(now, id);
+        }
+    }
+
+    /// Handles a packet that came from a neighbour and that no sums allow: they are computed anew.
+    pub fn doubt(&mut self, now: Time, id: AgentId) {
+        self.false_messages += 1;
+        if let Some((_, standing)) = self.all.get_mut(&id) {
+            standing.blame(now, FAULT);
+            self.begin_round(now);
+        }
+    }
+
+    /// Handles a message out of order: the connection is closed, and another may follow.
+    fn accuse(&mut self, now: Time, id: AgentId) {
+        self.false_messages += 1;
+        if let Some((hop, standing)) = self.all.get_mut(&id) {
+            hop.on_down();
+            standing.away_since = standing.away_since.or(Some(now));
+            standing.blame(now, FAULT);
+            self.out.push_back(Action::Cut(id));
+        }
+    }
+
+    /// Waits no longer for a neighbour: what was on its way there or back is lost, so all sums are computed anew.
+    fn give_up(&mut self, now: Time, id: AgentId) {
+        let Some((hop, standing)) = self.all.get_mut(&id) else { return };
+        if std::mem::replace(&mut standing.is_given_up, true) {
+            return;
+        }
+        hop.give_up();
+        standing.blame(now, FAULT);
+        standing.away_since = standing.away_since.or(Some(now));
+        self.given_up += 1;
+        self.out.push_back(Action::Cut(id));
+        self.begin_round(now);
+    }
+
+    /// Begins a renewal, now or as soon as it may be.
+    fn begin_round(&mut self, now: Time) {
+        let earliest = self.last_round.map_or(now, |last| last + ROUND);
+        if earliest > now {
+            self.next_round = Some(earliest);
+            return;
+        }
+        (self.last_round, self.next_round) = (Some(now), None);
+        self.stamp.round += 1;
+        let proof = self.proofs.prove(self.id, self.stamp);
+        self.on_renewal(now, self.id, self.stamp, &proof);
+    }
+
+    /// The time at which [`Self::on_time`] has to be called.
+    pub fn next_at(&self) -> Option<Time> {
+        let end = |(_, standing): &(Hop, Standing)| {
+            standing.away_since.filter(|_| !standing.is_given_up).map(|since| since + self.patience)
+        };
+        self.all.values().filter_map(end).chain(self.next_round).min()
+    }
+
+    /// Does the work that is due.
+    pub fn on_time(&mut self, now: Time) {
+        let is_over = |(_, standing): &(Hop, Standing)| {
+            !standing.is_given_up && standing.away_since.is_some_and(|since| since + self.patience <= now)
+        };
+        let over: Vec<AgentId> =
+            self.all.iter().filter(|(_, neighbour)| is_over(neighbour)).map(|(&id, _)| id).collect();
+        for id in over.into_iter().chain(std::mem::take(&mut self.overflowing)) {
+            self.give_up(now, id);
+        }
+        if self.next_round.is_some_and(|next| next <= now) {
+            self.begin_round(now);
+        }
+    }
+}
