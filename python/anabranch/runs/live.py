@@ -65,9 +65,9 @@ def live(
         loop that ends at one, how much waited there at most; ``agents``, where links
         grant rates: how many there are, how many control packets their links ``counted``, and found ``stale`` or
         ``lost``, ``refused`` or answered for a neighbour (``overdue``), how many answers were to nothing (``unknown``),
-        how many messages were false (``false_messages``), how many neighbours were ``given_up``, how often sums were made
-        anew (``renewals``), how many sources ended without a word (``lapsed``), and
-        whether links hold nothing of any of them at the end (``is_clear``).
+        how many messages were false (``false_messages``), how many neighbours were ``given_up``, how often sums were
+        made anew (``renewals``), how many sources ended without a word (``lapsed``), and whether links hold nothing of
+        any of them at the end (``is_clear``).
 
     Raises
     ------
