@@ -37,6 +37,9 @@ GROUPS = {
         "send": "Serve one file until somebody has fetched it.",
         "fetch": "Fetch a file from all machines that share it at once.",
     },
+    "Rates granted": {
+        "agent": "Run the agent of a node, which grants rates.",
+    },
     "Published results": {
         "reproduce": "Reproduce the tables and figures of papers.",
     },

@@ -62,6 +62,7 @@ impl Line {
                     self.messages += 1;
                 }
                 Action::Tell(_, Answer::Granted { .. }) => self.granted += 1,
+                Action::Link(..) | Action::Tell(_, Answer::Paths { .. }) => {}
                 other => panic!("{other:?}"),
             }
         }

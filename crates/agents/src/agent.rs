@@ -88,6 +88,8 @@ pub enum Action {
     Cut(AgentId),
     /// Send an answer to an application.
     Tell(ClientId, Answer),
+    /// Take note of the capacity of a link in bit/s, as the agent says that acts for it: 0 if it is down.
+    Link(AgentId, u32, f64),
 }
 
 /// The state of an application at its agent.
@@ -147,7 +149,12 @@ impl Agent {
                 }
             }
             Event::Ask(id, ask) => self.on_ask(now, id, ask),
-            Event::Capacity(link, capacity) => self.links.set_capacity(link, capacity),
+            Event::Capacity(link, capacity) => {
+                self.links.set_capacity(link, capacity);
+                if self.links.end(link).is_some_and(|end| self.neighbours.can_reach(end)) {
+                    self.neighbours.announce(link, capacity.0);
+                }
+            }
         }
         self.follow_renewal(now);
     }
@@ -232,8 +239,13 @@ impl Agent {
         self.links.are_clear() && self.in_flight.len() == 0
     }
 
-    /// Follows a change of the generation: links discard their sums, and sessions join again.
+    /// Follows changes around: others hear of links that came or went; in a new generation links discard their sums, and sessions join again.
     fn follow_renewal(&mut self, now: Time) {
+        for (id, is_up) in self.neighbours.take_changed() {
+            for (link, capacity) in self.links.to(id) {
+                self.neighbours.announce(link, if is_up { capacity.0 } else { 0.0 });
+            }
+        }
         while self.neighbours.take_renewed() {
             self.counts.renewals += 1;
             let generation = self.neighbours.generation();
@@ -370,11 +382,12 @@ impl Agent {
         if let Some(client) = self.clients.get_mut(&id) {
             client.heard = now;
             match ask {
-                Ask::Join { .. } => {
+                Ask::Join { .. } | Ask::Open { .. } => {
                     let reason = "it has joined already".to_owned();
                     self.answers.push_back(Action::Tell(id, Answer::Refused { reason }));
                 }
                 Ask::Demand { demand } => client.session.set_demand(now, Rate(demand)),
+                Ask::Paths { paths } => client.session.set_paths(now, paths),
                 Ask::Leave => client.session.leave(now),
                 Ask::Here => {}
             }

@@ -33,6 +33,7 @@ mod agent;
 mod counts;
 mod hop;
 mod in_flight;
+mod link_states;
 mod links;
 pub mod message;
 mod neighbours;
@@ -46,7 +47,7 @@ mod view;
 pub use agent::{Action, Agent, Event, LinkSettings, Settings};
 pub use counts::Counts;
 pub use message::{
-    AgentId, Answer, Ask, ClientId, Fields, HopMessage, Instance, MessageError, Parcel, Payload, Stamp, Step,
+    AgentId, Answer, Ask, ClientId, Fields, HopMessage, Instance, LinkNews, MessageError, Parcel, Payload, Stamp, Step,
 };
 pub use neighbours::{Proofs, Unproved};
 pub use view::{LinkView, NeighbourState, NeighbourView, SessionState, SessionView, View};

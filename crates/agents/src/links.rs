@@ -105,6 +105,13 @@ impl Links {
         self.all.get(&link).map(|link| link.to)
     }
 
+    /// The links to a neighbour, with their capacities.
+    pub fn to(&self, neighbour: AgentId) -> Vec<(u32, Rate)> {
+        let unlimited = |capacity: Rate| if capacity.0 >= UNLIMITED { Rate(f64::INFINITY) } else { capacity };
+        let all = self.all.iter().filter(|(_, link)| link.to == neighbour);
+        all.map(|(&number, link)| (number, unlimited(link.capacity))).collect()
+    }
+
     /// Discards all sums, and begins another generation.
     pub fn renew(&mut self, generation: u64) {
         self.generation = generation;

@@ -11,10 +11,13 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Greatest size of a message after its length, in bytes.
-pub const MOST_MESSAGE: usize = 2048;
+pub const MOST_MESSAGE: usize = 8192;
 
 /// Greatest size of the proof of a renewal, in bytes.
 pub const MOST_PROOF: usize = 1536;
+
+/// Greatest length of the name of a node, in bytes.
+pub const MOST_NAME: usize = 256;
 
 /// Greatest number of links of a path.
 pub const MOST_LINKS: usize = 64;
@@ -28,6 +31,18 @@ pub const UNLIMITED: f64 = 1e15;
 /// The number of an agent in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AgentId(pub u32);
+
+impl AgentId {
+    /// The number of the agent at a node with this name, so that a network can grow without new numbers.
+    pub fn of(node: &str) -> Self {
+        Self(number_of(node))
+    }
+}
+
+/// A number for a name: FNV-1a with 32 bits. Two names of a large network may have the same.
+pub fn number_of(name: &str) -> u32 {
+    name.bytes().fold(0x811c_9dc5, |number: u32, byte| (number ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
 
 /// The number of an application at its agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -200,6 +215,42 @@ pub enum Payload {
         /// Proof that the news are the agent's own.
         proof: Vec<u8>,
     },
+    /// News of the state of a link.
+    Link(LinkNews),
+}
+
+/// News of the state of a link, from the agent that acts for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkNews {
+    /// The agent.
+    pub agent: AgentId,
+    /// Number of the link in the network.
+    pub link: u32,
+    /// The number of the news: greater than that of any before.
+    pub stamp: Stamp,
+    /// Capacity in bit/s; 0 if the link is down, infinite without a limit.
+    pub capacity: f64,
+    /// Proof that the news are the agent's own.
+    pub proof: Vec<u8>,
+}
+
+impl LinkNews {
+    /// What the proof is about.
+    pub(crate) fn text(&self) -> Vec<u8> {
+        let Self { agent, link, stamp, capacity, .. } = self;
+        let numbers = [agent.0, *link, stamp.round].map(u32::to_le_bytes).concat();
+        [b"anabranch link 1\0", &numbers[..], &stamp.epoch.to_le_bytes(), &capacity.to_le_bytes()].concat()
+    }
+
+    fn is_sound(&self) -> bool {
+        self.capacity >= 0.0 && self.proof.len() <= MOST_PROOF
+    }
+}
+
+/// What the proof of a renewal is about.
+pub(crate) fn renewal_text(agent: AgentId, stamp: Stamp) -> Vec<u8> {
+    let numbers = [agent.0, stamp.round].map(u32::to_le_bytes).concat();
+    [b"anabranch renewal 1\0", &numbers[..], &stamp.epoch.to_le_bytes()].concat()
 }
 
 /// A message between agents.
@@ -244,10 +295,28 @@ pub enum Ask {
         /// For each path, its links and the agent at its end.
         paths: Vec<(Vec<Step>, AgentId)>,
     },
+    /// A request for rates to another node, over paths that the agent finds.
+    Open {
+        /// The name of the node.
+        target: String,
+        /// Greatest number of paths.
+        paths: u8,
+        /// Number of the protocol.
+        protocol: u8,
+        /// Claim of the session relative to others.
+        claim: f64,
+        /// Demand in bit/s; infinite for every rate that the session can get.
+        demand: f64,
+    },
     /// A change of the demand.
     Demand {
         /// The new demand in bit/s.
         demand: f64,
+    },
+    /// Other paths; the session leaves, and joins over these.
+    Paths {
+        /// For each path, its links and the agent at its end.
+        paths: Vec<(Vec<Step>, AgentId)>,
     },
     /// The end of the session, which has nothing more to send.
     Leave,
@@ -257,16 +326,21 @@ pub enum Ask {
 
 impl Ask {
     fn is_sound(&self) -> bool {
+        let good = |(steps, _): &(Vec<Step>, AgentId)| (1..=MOST_LINKS).contains(&steps.len());
+        let are_paths = |paths: &Vec<_>| (1..=MOST_PATHS).contains(&paths.len()) && paths.iter().all(good);
         let is_demand = |demand: f64| (0.0..=UNLIMITED).contains(&demand) || demand == f64::INFINITY;
         match self {
             Self::Join { claim, demand, paths, .. } => {
-                let good = |(steps, _): &(Vec<Step>, AgentId)| (1..=MOST_LINKS).contains(&steps.len());
-                claim.is_finite()
+                claim.is_finite() && *claim > 0.0 && is_demand(*demand) && are_paths(paths)
+            }
+            Self::Open { target, paths, claim, demand, .. } => {
+                target.len() <= MOST_NAME
+                    && (1..=MOST_PATHS).contains(&usize::from(*paths))
+                    && claim.is_finite()
                     && *claim > 0.0
                     && is_demand(*demand)
-                    && (1..=MOST_PATHS).contains(&paths.len())
-                    && paths.iter().all(good)
             }
+            Self::Paths { paths } => are_paths(paths),
             Self::Demand { demand } => is_demand(*demand),
             Self::Leave | Self::Here => true,
         }
@@ -280,6 +354,11 @@ pub enum Answer {
     Granted {
         /// The rate of each path in bit/s.
         rates: Vec<f64>,
+    },
+    /// The paths of the session, now or from now on: the numbers of their links. Grants are for these.
+    Paths {
+        /// The links of each path.
+        paths: Vec<Vec<u32>>,
     },
     /// The session has left: no link counts it any more.
     Left,
@@ -296,6 +375,9 @@ impl Answer {
             Self::Granted { rates } => {
                 rates.len() <= MOST_PATHS && rates.iter().all(|rate| rate.is_finite() && *rate >= 0.0)
             }
+            Self::Paths { paths } => {
+                paths.len() <= MOST_PATHS && paths.iter().all(|links| (1..=MOST_LINKS).contains(&links.len()))
+            }
             Self::Left | Self::Refused { .. } => true,
         }
     }
@@ -311,6 +393,7 @@ impl Message for HopMessage {
     fn is_sound(&self) -> bool {
         match self {
             Self::Payload { payload: Payload::Parcel(parcel), .. } => parcel.is_sound(),
+            Self::Payload { payload: Payload::Link(news), .. } => news.is_sound(),
             Self::Payload { payload: Payload::Renewal { proof, .. }, .. } | Self::Hello { proof, .. } => {
                 proof.len() <= MOST_PROOF
             }

@@ -8,7 +8,8 @@ use anabranch_core::{Span, Time, units::SECOND};
 
 use crate::agent::{Action, Settings};
 use crate::hop::{Heard, Hop};
-use crate::message::{AgentId, HopMessage, Parcel, Payload, Stamp};
+use crate::link_states::LinkStates;
+use crate::message::{AgentId, HopMessage, LinkNews, Parcel, Payload, Stamp, renewal_text};
 use crate::renewals::Renewals;
 use crate::standing::Standing;
 use crate::view::{NeighbourState, NeighbourView};
@@ -25,13 +26,13 @@ const FAULT: f64 = 1.0;
 const UNREST: f64 = 0.3;
 const LIE: f64 = 6.0;
 
-/// Proofs that an agent has begun a renewal, so that no other can say so.
+/// Proofs that news come from an agent, so that no other can say them in its name.
 pub trait Proofs: fmt::Debug + Send + Sync {
-    /// The proof of a renewal of the agent that owns these proofs.
-    fn prove(&self, agent: AgentId, stamp: Stamp) -> Vec<u8>;
+    /// The proof of a text of the agent that owns these proofs.
+    fn prove(&self, text: &[u8]) -> Vec<u8>;
 
-    /// Whether a proof is that of this renewal of an agent.
-    fn check(&self, agent: AgentId, stamp: Stamp, proof: &[u8]) -> bool;
+    /// Whether a text has this proof of an agent.
+    fn check(&self, agent: AgentId, text: &[u8], proof: &[u8]) -> bool;
 }
 
 /// No proofs: for agents of one program, which do not lie to each other.
@@ -39,11 +40,11 @@ pub trait Proofs: fmt::Debug + Send + Sync {
 pub struct Unproved;
 
 impl Proofs for Unproved {
-    fn prove(&self, _: AgentId, _: Stamp) -> Vec<u8> {
+    fn prove(&self, _: &[u8]) -> Vec<u8> {
         Vec::new()
     }
 
-    fn check(&self, _: AgentId, _: Stamp, _: &[u8]) -> bool {
+    fn check(&self, _: AgentId, _: &[u8], _: &[u8]) -> bool {
         true
     }
 }
@@ -55,6 +56,9 @@ pub(crate) struct Neighbours {
     proofs: Arc<dyn Proofs>,
     all: BTreeMap<AgentId, (Hop, Standing)>,
     renewals: Renewals,
+    links: LinkStates,
+    /// Number of news of own links.
+    announced: u32,
     /// Time without a connection after which a neighbour is given up.
     patience: Span,
     /// Greatest number of messages that wait for a neighbour.
@@ -66,6 +70,8 @@ pub(crate) struct Neighbours {
     next_round: Option<Time>,
     /// Whether the generation has changed since it was last asked.
     is_renewed: bool,
+    /// Neighbours that came, or were given up, since that was last asked.
+    changed: BTreeMap<AgentId, bool>,
     /// Number of neighbours that were given up, and of false messages.
     pub given_up: u64,
     pub false_messages: u64,
@@ -81,12 +87,15 @@ impl Neighbours {
             proofs: settings.proofs.clone(),
             all: settings.neighbours.iter().map(neighbour).collect(),
             renewals: Renewals::default(),
+            links: LinkStates::default(),
+            announced: 0,
             patience: settings.patience,
             waiting: settings.waiting,
             overflowing: BTreeSet::new(),
             last_round: None,
             next_round: None,
             is_renewed: false,
+            changed: BTreeMap::new(),
             given_up: 0,
             false_messages: 0,
             out: VecDeque::new(),
@@ -101,6 +110,11 @@ impl Neighbours {
     /// Whether the generation has changed since the last call.
     pub fn take_renewed(&mut self) -> bool {
         std::mem::take(&mut self.is_renewed)
+    }
+
+    /// The neighbours that came (`true`), or were given up, since the last call.
+    pub fn take_changed(&mut self) -> BTreeMap<AgentId, bool> {
+        std::mem::take(&mut self.changed)
     }
 
     /// Whether packets can be sent to a neighbour, now or soon.
@@ -128,7 +142,7 @@ impl Neighbours {
             return self.out.push_back(Action::Cut(id));
         }
         standing.away_since = standing.away_since.or(Some(now));
-        let proof = self.proofs.prove(self.id, Stamp { round: 0, ..self.stamp });
+        let proof = self.proofs.prove(&renewal_text(self.id, Stamp { round: 0, ..self.stamp }));
         self.out.push_back(Action::Hop(id, hop.on_up(proof)));
     }
 
@@ -153,6 +167,7 @@ impl Neighbours {
             Heard::Returned { epoch, proof } => self.on_restart(now, id, epoch, &proof),
             Heard::Payload(Payload::Parcel(parcel)) => return Some(parcel),
             Heard::Payload(Payload::Renewal { agent, stamp, proof }) => self.on_news(now, id, (agent, stamp), &proof),
+            Heard::Payload(Payload::Link(news)) => self.on_link_news(now, id, news),
         }
         None
     }
@@ -160,22 +175,29 @@ impl Neighbours {
     fn on_hello(&mut self, now: Time, id: AgentId, is_new: bool) {
         let Some((_, standing)) = self.all.get_mut(&id) else { return };
         standing.away_since = None;
-        if std::mem::take(&mut standing.is_given_up) || is_new {
-            // What was on its way is lost, and paths over the hop work again.
+        let was_given_up = std::mem::take(&mut standing.is_given_up);
+        let is_first = !std::mem::replace(&mut standing.has_come, true);
+        if was_given_up || is_new || is_first {
+            self.changed.insert(id, true);
             self.tell_all(id);
+        }
+        if was_given_up || is_new {
+            // What was on its way is lost, and paths over the hop work again.
             self.begin_round(now);
         }
     }
 
     fn on_restart(&mut self, now: Time, id: AgentId, epoch: u64, proof: &[u8]) {
         let stamp = Stamp { epoch, round: 0 };
-        if !self.proofs.check(id, stamp, proof) {
+        if !self.proofs.check(id, &renewal_text(id, stamp), proof) {
             return self.accuse(now, id);
         }
         let Some((_, standing)) = self.all.get_mut(&id) else { return };
         standing.away_since = None;
         standing.is_given_up = false;
+        standing.has_come = true;
         standing.blame(now, FAULT);
+        self.changed.insert(id, true);
         self.tell_all(id);
         if self.renewals.is_news(id, stamp) {
             self.on_renewal(now, id, stamp, proof);
@@ -187,7 +209,7 @@ impl Neighbours {
         if !self.renewals.is_news(agent, stamp) {
             return;
         }
-        if !self.proofs.check(agent, stamp, proof) {
+        if !self.proofs.check(agent, &renewal_text(agent, stamp), proof) {
             return self.accuse(now, from);
         }
         if agent == from
@@ -219,9 +241,39 @@ impl Neighbours {
         }
     }
 
-    /// Tells a neighbour about all known renewals.
+    /// Handles news of a link from a neighbour.
+    fn on_link_news(&mut self, now: Time, from: AgentId, news: LinkNews) {
+        if !self.links.is_news(&news) {
+            return;
+        }
+        if !self.proofs.check(news.agent, &news.text(), &news.proof) {
+            return self.accuse(now, from);
+        }
+        self.spread(news, Some(from));
+    }
+
+    /// Tells all agents the capacity of a link of this agent: 0 if it is down.
+    pub fn announce(&mut self, link: u32, capacity: f64) {
+        self.announced += 1;
+        let stamp = Stamp { round: self.announced, ..self.stamp };
+        let mut news = LinkNews { agent: self.id, link, stamp, capacity, proof: Vec::new() };
+        news.proof = self.proofs.prove(&news.text());
+        self.spread(news, None);
+    }
+
+    fn spread(&mut self, news: LinkNews, from: Option<AgentId>) {
+        self.links.add(news.clone());
+        let LinkNews { agent, link, capacity, .. } = news;
+        self.out.push_back(Action::Link(agent, link, capacity));
+        let neighbours: Vec<AgentId> = self.all.keys().copied().filter(|&id| Some(id) != from).collect();
+        for id in neighbours {
+            self.send(id, Payload::Link(news.clone()));
+        }
+    }
+
+    /// Tells a neighbour about all known renewals and links.
     fn tell_all(&mut self, id: AgentId) {
-        let all: Vec<Payload> = self.renewals.all().collect();
+        let all: Vec<Payload> = self.renewals.all().chain(self.links.all()).collect();
         for news in all {
             self.send(id, news);
         }
@@ -280,6 +332,7 @@ impl Neighbours {
         standing.blame(now, FAULT);
         standing.away_since = standing.away_since.or(Some(now));
         self.given_up += 1;
+        self.changed.insert(id, false);
         self.out.push_back(Action::Cut(id));
         self.begin_round(now);
     }
@@ -293,7 +346,7 @@ impl Neighbours {
         }
         (self.last_round, self.next_round) = (Some(now), None);
         self.stamp.round += 1;
-        let proof = self.proofs.prove(self.id, self.stamp);
+        let proof = self.proofs.prove(&renewal_text(self.id, self.stamp));
         self.on_renewal(now, self.id, self.stamp, &proof);
     }
 

@@ -76,6 +76,8 @@ pub(crate) struct Session {
     claim: f64,
     demand: Rate,
     paths: Vec<Path>,
+    /// Paths that take the place of these when the session joins again.
+    next_paths: Option<Vec<Path>>,
     /// The paths that work, by the subflows of the control.
     subflows: Vec<usize>,
     /// Time after which paths that do not work are tried again, and when.
@@ -106,22 +108,14 @@ impl Session {
         }
         protocol.1.check(claim, paths.len())?;
         let control = source(&protocol.1, claim, demand, paths.len())?;
-        let path = |(steps, end): (Vec<Step>, AgentId)| Path {
-            reach: steps.len() as u8,
-            steps,
-            end,
-            is_away: false,
-            ceiling: f64::INFINITY,
-            sent: None,
-            due: Vec::new(),
-        };
         let count = paths.len();
         Ok(Self {
             client,
             protocol,
             claim,
             demand,
-            paths: paths.into_iter().map(path).collect(),
+            paths: paths.into_iter().map(Path::new).collect(),
+            next_paths: None,
             subflows: Vec::new(),
             pause: TRY_AGAIN.0,
             try_at: None,
@@ -142,12 +136,19 @@ impl Session {
     /// Joins in this generation.
     pub fn begin(&mut self, now: Time, generation: u64) {
         self.generation = generation;
+        self.tell_paths();
         self.join(now);
     }
 
     fn join(&mut self, now: Time) {
         self.joining = self.joining.wrapping_add(1);
         self.wakes.clear();
+        if let Some(paths) = self.next_paths.take() {
+            self.paths = paths;
+            self.rates = vec![0.0; self.paths.len()];
+            self.tell_paths();
+            self.answers.push(Answer::Granted { rates: self.rates.clone() });
+        }
         self.subflows = (0..self.paths.len()).filter(|&place| !self.paths[place].is_away).collect();
         for (path, rate) in self.paths.iter_mut().zip(&mut self.rates) {
             path.ceiling = f64::INFINITY;
@@ -200,6 +201,11 @@ impl Session {
         }
     }
 
+    fn tell_paths(&mut self) {
+        let links = |path: &Path| path.steps.iter().map(|step| step.link).collect();
+        self.answers.push(Answer::Paths { paths: self.paths.iter().map(links).collect() });
+    }
+
     fn take_all_paths(&mut self) {
         self.try_at = None;
         self.paths.iter_mut().for_each(|path| path.is_away = false);
@@ -219,6 +225,23 @@ impl Session {
         }
         self.control.on_demand(now, demand, &mut self.orders);
         self.obey(now);
+    }
+
+    /// Changes the paths. Those that the protocol cannot serve are refused.
+    pub fn set_paths(&mut self, now: Time, paths: Vec<(Vec<Step>, AgentId)>) {
+        if let Err(reason) = self.protocol.1.check(self.claim, paths.len()) {
+            return self.refuse(now, &reason);
+        }
+        let is_same = |(path, (steps, end)): (&Path, &(Vec<Step>, AgentId))| (&path.steps, &path.end) == (steps, end);
+        if self.next_paths.is_none() && self.paths.len() == paths.len() && self.paths.iter().zip(&paths).all(is_same) {
+            return;
+        }
+        self.next_paths = Some(paths.into_iter().map(Path::new).collect());
+        match self.state {
+            State::Active => self.begin_anew(now),
+            State::Waiting => self.join(now),
+            State::Renewing | State::Leaving | State::Gone => {}
+        }
     }
 
     /// Whether the paths have to begin with a link for the demand.
@@ -406,6 +429,11 @@ impl Session {
 }
 
 impl Path {
+    fn new((steps, end): (Vec<Step>, AgentId)) -> Self {
+        let reach = steps.len() as u8;
+        Self { steps, end, is_away: false, reach, ceiling: f64::INFINITY, sent: None, due: Vec::new() }
+    }
+
     /// Earliest time of the next packet.
     fn next(&self, gap: Span) -> Time {
         self.sent.map_or(Time(0), |sent| sent + gap)

@@ -18,6 +18,8 @@ const MOST: f64 = 12.0;
 pub(crate) struct Standing {
     /// The time since when there is no connection; `None` while there is one.
     pub away_since: Option<Time>,
+    /// Whether there has ever been a connection.
+    pub has_come: bool,
     /// Whether the agent has stopped to wait for the neighbour.
     pub is_given_up: bool,
     penalty: f64,
@@ -28,7 +30,14 @@ pub(crate) struct Standing {
 impl Standing {
     /// The standing of a neighbour that has not called yet, and is away from a time on.
     pub fn new(from: Time) -> Self {
-        Self { away_since: Some(from), is_given_up: false, penalty: 0.0, as_of: Time(0), is_held_off: false }
+        Self {
+            away_since: Some(from),
+            has_come: false,
+            is_given_up: false,
+            penalty: 0.0,
+            as_of: Time(0),
+            is_held_off: false,
+        }
     }
 
     /// Adds to the penalty.

@@ -18,6 +18,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme, version};
 
+use crate::authority::{Authority, Name};
 use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
 
 /// Name of the protocol that both ends must use.
@@ -151,6 +152,11 @@ impl Identity {
     /// The fingerprint of the certificate.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.chain[0])
+    }
+
+    /// The name that an authority gives to the holder; `None` if it gives none that is valid now.
+    pub fn name(&self, authority: &Authority) -> Option<Name> {
+        authority.name(&self.chain[0])
     }
 
     /// The certificate with its chain, and the key.

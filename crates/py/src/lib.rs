@@ -5,6 +5,8 @@
 
 use pyo3::prelude::*;
 
+#[cfg(feature = "live")]
+mod agent;
 mod arrow;
 mod certificates;
 mod columns;
@@ -49,6 +51,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     simulate::register(module)?;
     #[cfg(target_os = "linux")]
     emulate::register(module)?;
+    #[cfg(feature = "live")]
+    agent::register(module)?;
     #[cfg(feature = "live")]
     live::register(module)?;
     #[cfg(all(feature = "live", target_os = "linux"))]

@@ -3,7 +3,7 @@
 use anabranch_proto::Protocol;
 
 use super::network::{Link, Network};
-use crate::message::{Ask, ClientId};
+use crate::message::{AgentId, Ask, ClientId};
 
 /// A diamond: 0 to 3 over 1 and over 2, and a link from 3 on.
 const DIAMOND: [Link; 8] = [
@@ -92,5 +92,60 @@ fn both_sides_of_a_broken_hop_go_on_and_come_together_again() {
         }
         network.pass(500, |_| {});
         assert!(network.are_clear() && network.left.contains(&ClientId(1)), "{protocol}");
+    }
+}
+
+#[test]
+fn all_agents_hear_of_links_that_go_and_come() {
+    let mut network = diamond();
+    let of = |network: &Network, who: u32, whose: u32, link: u32| {
+        network.heard_of.get(&(AgentId(who), AgentId(whose), link)).map(|capacity| capacity / 1e6)
+    };
+    for who in 0..4 {
+        // Neighbours came in the beginning.
+        assert_eq!([of(&network, who, 2, 3), of(&network, who, 3, 7)], [Some(30.0), Some(30.0)], "{who}");
+    }
+    network.part(2, 3);
+    network.pass(300 + 50, |_| {});
+    for who in 0..4 {
+        assert_eq!([of(&network, who, 2, 3), of(&network, who, 3, 7)], [Some(0.0), Some(0.0)], "{who}");
+        assert_eq!(of(&network, who, 0, 2), Some(30.0));
+    }
+    network.set_capacity(0, 25.0);
+    network.mend(2, 3);
+    network.pass(50, |_| {});
+    for who in 0..4 {
+        assert_eq!([of(&network, who, 2, 3), of(&network, who, 0, 0)], [Some(30.0), Some(25.0)], "{who}");
+    }
+    // Who comes back hears of it all, too.
+    network.set_capacity(3, 28.0);
+    network.heard_of.clear();
+    network.restart(1);
+    network.pass(200, |_| {});
+    assert_eq!([of(&network, 1, 2, 3), of(&network, 1, 0, 0)], [Some(28.0), Some(25.0)]);
+}
+
+#[test]
+fn a_session_takes_other_paths_when_it_is_told() {
+    for (name, paths) in [("d-slen", 2), ("slbn", 1)] {
+        let mut network = Network::new(Protocol::named(name).unwrap(), 4, &DIAMOND);
+        let all: [&[u32]; 2] = [&[0, 1], &[2, 3]];
+        network.join(0, 1, f64::INFINITY, &all[..1]);
+        network.join(0, 2, f64::INFINITY, &[&[0, 1]]);
+        network.pass(500, |_| {});
+        assert!(near(network.of(1), &[10.0]) && near(network.of(2), &[10.0]), "{name}: {:?}", network.rates);
+        network.take_paths(0, 1, &all[2 - paths..]);
+        network.pass(500, |_| {});
+        let wanted: &[f64] = if paths == 2 { &[0.0, 30.0] } else { &[30.0] };
+        assert!(near(network.of(1), wanted) && near(network.of(2), &[20.0]), "{name}: {:?}", network.rates);
+        // The same again changes nothing.
+        let before = network.agent(0).counts();
+        network.take_paths(0, 1, &all[2 - paths..]);
+        network.pass(100, |rates| assert!(near(&rates[&ClientId(1)], wanted)));
+        assert_eq!(network.agent(0).counts().lost, before.lost);
+        network.ask(0, 1, Ask::Leave);
+        network.ask(0, 2, Ask::Leave);
+        network.pass(500, |_| {});
+        assert!(network.are_clear());
     }
 }

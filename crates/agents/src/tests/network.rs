@@ -52,6 +52,8 @@ pub struct Network {
     connections: BTreeMap<(AgentId, AgentId), u64>,
     /// Applications that say that they are there, and how they joined.
     alive: BTreeMap<(AgentId, ClientId), Ask>,
+    /// What agents have heard of the links of others: who, whose, which, and the capacity.
+    pub heard_of: BTreeMap<(AgentId, AgentId, u32), f64>,
     /// Pairs that have no connection for good.
     parted: BTreeSet<(AgentId, AgentId)>,
     /// The last answer of each that was granted rates, in Mbit/s.
@@ -87,6 +89,7 @@ impl Network {
             count: 0,
             connections: BTreeMap::new(),
             alive: BTreeMap::new(),
+            heard_of: BTreeMap::new(),
             parted: BTreeSet::new(),
             rates: BTreeMap::new(),
             left: BTreeSet::new(),
@@ -225,10 +228,12 @@ impl Network {
         for action in actions {
             match action {
                 Action::Hop(to, message) => self.say(id, to, &message),
+                Action::Link(agent, link, capacity) => _ = self.heard_of.insert((id, agent, link), capacity),
                 Action::Cut(other) => self.cut((id.min(other), id.max(other))),
                 Action::Tell(client, Answer::Granted { rates }) => {
                     self.rates.insert(client, rates.iter().map(|rate| rate / 1e6).collect());
                 }
+                Action::Tell(_, Answer::Paths { .. }) => {}
                 Action::Tell(client, Answer::Left) => _ = self.left.insert(client),
                 Action::Tell(client, Answer::Refused { reason }) => _ = self.refused.insert(client, reason),
             }
@@ -298,8 +303,8 @@ impl Network {
         self.handle(agent, Event::Ask(client, ask));
     }
 
-    /// An application that joins over these paths, each a list of links.
-    pub fn join(&mut self, agent: u32, client: u64, demand: f64, paths: &[&[u32]]) {
+    /// Paths from an agent, each a list of links.
+    fn paths(&self, agent: u32, paths: &[&[u32]]) -> Vec<(Vec<Step>, AgentId)> {
         let known = |number: u32| self.links.iter().find(|link| link.0 == number).copied();
         let step = |&number: &u32| {
             let from = known(number).map_or(agent, |link| link.1);
@@ -309,8 +314,19 @@ impl Network {
             let end = known(links[links.len() - 1]).map_or(agent, |link| link.2);
             (links.iter().map(step).collect(), AgentId(end))
         };
-        let paths = paths.iter().map(path).collect();
+        paths.iter().map(path).collect()
+    }
+
+    /// An application joins over these paths.
+    pub fn join(&mut self, agent: u32, client: u64, demand: f64, paths: &[&[u32]]) {
+        let paths = self.paths(agent, paths);
         self.ask(agent, client, Ask::Join { protocol: 0, claim: 1.0, demand: demand * 1e6, paths });
+    }
+
+    /// An application is given other paths.
+    pub fn take_paths(&mut self, agent: u32, client: u64, paths: &[&[u32]]) {
+        let paths = self.paths(agent, paths);
+        self.ask(agent, client, Ask::Paths { paths });
     }
 
     /// An application says no more that it is there.

@@ -114,7 +114,7 @@ impl Application {
 /// A request to join with the present demand.
 fn with_demand(join: &Ask, present: f64) -> Ask {
     let mut join = join.clone();
-    if let Ask::Join { demand, .. } = &mut join {
+    if let Ask::Join { demand, .. } | Ask::Open { demand, .. } = &mut join {
         *demand = present;
     }
     join
@@ -130,6 +130,7 @@ async fn hear(receive: &mut RecvStream, lease: &Lease) -> Result<(), Ended> {
     loop {
         match read(receive).await? {
             Answer::Granted { rates } => lease.grant(&rates, Instant::now()),
+            Answer::Paths { paths } => lease.take_paths(paths),
             Answer::Left => {
                 lease.leave();
                 return Ok(());

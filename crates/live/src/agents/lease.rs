@@ -21,6 +21,8 @@ pub struct Lease {
 #[derive(Debug)]
 struct State {
     rates: Vec<f64>,
+    /// The links of each path, as far as the agent has told them.
+    paths: Vec<Vec<u32>>,
     told: Instant,
     refusal: Option<String>,
     has_left: bool,
@@ -29,7 +31,8 @@ struct State {
 impl Lease {
     /// Creates a lease for this number of paths, without any rates.
     pub fn new(paths: usize, lasts: Duration) -> Self {
-        let state = State { rates: vec![0.0; paths], told: Instant::now(), refusal: None, has_left: false };
+        let state =
+            State { rates: vec![0.0; paths], paths: Vec::new(), told: Instant::now(), refusal: None, has_left: false };
         Self { lasts, state: Mutex::new(state) }
     }
 
@@ -44,6 +47,11 @@ impl Lease {
     /// The rates that the agent reported last, however long ago.
     pub fn told(&self) -> Vec<Rate> {
         self.lock().rates.iter().map(|&rate| Rate(rate)).collect()
+    }
+
+    /// The links of each path, by their numbers in the network; empty before the agent has told them.
+    pub fn paths(&self) -> Vec<Vec<u32>> {
+        self.lock().paths.clone()
     }
 
     /// Whether rates have been reported since `time`.
@@ -67,6 +75,12 @@ impl Lease {
             state.rates.copy_from_slice(rates);
             state.told = now;
         }
+    }
+
+    pub(super) fn take_paths(&self, paths: Vec<Vec<u32>>) {
+        let mut state = self.lock();
+        state.rates.resize(paths.len(), 0.0);
+        state.paths = paths;
     }
 
     pub(super) fn refuse(&self, reason: String) {

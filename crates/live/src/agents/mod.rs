@@ -8,6 +8,7 @@ mod application;
 mod lease;
 mod messages;
 mod mutual;
+mod policy;
 mod server;
 
 use std::time::Duration;
@@ -17,6 +18,7 @@ pub use self::application::{Application, Request};
 pub(crate) use self::lease::FLOOR;
 pub use self::lease::Lease;
 pub use self::mutual::{Peer, Peers};
+pub use self::policy::{Policy, Trusting};
 pub use self::server::{AgentHandle, AgentReport, AgentServer, Call, Door, Guest, Service};
 
 /// The silence after which a peer counts as gone.

@@ -14,7 +14,7 @@ use crate::security::{Fingerprint, Identity, Pinned, SecurityError, crypto, no_s
 /// Name of the protocol between agents and applications.
 const ALPN: &[u8] = b"anabranch-control/1";
 
-/// Who may be at the other end of a connection.
+/// The other end of a connection, as it is expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Peer {
     /// The holder of the certificate with this fingerprint.

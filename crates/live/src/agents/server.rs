@@ -9,17 +9,19 @@ use std::time::{Duration, Instant};
 
 use anabranch_agents::message::encode;
 use anabranch_agents::{
-    Action, Agent, AgentId, Ask, ClientId, Counts, Event as AgentEvent, HopMessage, Settings, View,
+    Action, Agent, AgentId, Answer, Ask, ClientId, Counts, Event as AgentEvent, HopMessage, Settings, View,
 };
 use anabranch_core::{Rate, Time};
 use rustls::pki_types::CertificateDer;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
 
 use super::messages::{Ended, Sender, close, read, sender};
 use super::mutual::{Peers, called, calling};
-use super::{BACK_OFF, BEAT, MOST_APPLICATIONS, SILENCE};
+use super::policy::Policy;
+use super::{BACK_OFF, BEAT, LEASE, MOST_APPLICATIONS, SILENCE};
 use crate::authority::lasts;
 use crate::control::{Group, named};
 use crate::quic::{ClientConfig, Connection, Endpoint, RecvStream, SendStream, ServerConfig, TransportConfig};
@@ -46,7 +48,7 @@ pub struct Call {
     pub local: SocketAddr,
     /// Address at which the neighbour is called.
     pub remote: SocketAddr,
-    /// Who the neighbour has to be.
+    /// The neighbour as it is expected.
     pub who: Peers<()>,
 }
 
@@ -64,8 +66,8 @@ pub struct Door {
 pub enum Guest {
     /// A neighbouring agent.
     Neighbour(AgentId),
-    /// An application.
-    Application,
+    /// An application, by its name.
+    Application(String),
 }
 
 /// The settings of an agent's server.
@@ -99,29 +101,53 @@ pub struct AgentServer {
     calls: Vec<(Call, Endpoint)>,
     doors: Vec<(Arc<Peers<Guest>>, Endpoint)>,
     start: Instant,
+    numbers: Arc<AtomicU64>,
+    policy: Box<dyn Policy>,
     commands: mpsc::UnboundedReceiver<Command>,
 }
 
 /// A handle to a running agent.
 #[derive(Clone, Debug)]
-pub struct AgentHandle(mpsc::UnboundedSender<Command>);
+pub struct AgentHandle {
+    commands: mpsc::UnboundedSender<Command>,
+    numbers: Arc<AtomicU64>,
+}
 
+#[derive(Debug)]
 enum Command {
     Capacity(u32, Rate),
     Report(oneshot::Sender<AgentReport>),
+    Open(ClientId, Ask, mpsc::Sender<Answer>),
+    Ask(ClientId, Ask),
 }
+
+/// Greatest number of answers that wait for a session of the agent's own; with more it counts as gone.
+const MOST_ANSWERS: usize = 1024;
 
 impl AgentHandle {
     /// Reports a new capacity of a link to the agent.
     pub fn set_capacity(&self, link: u32, capacity: Rate) {
         // An agent that has ended needs no report.
-        let _ = self.0.send(Command::Capacity(link, capacity));
+        let _ = self.commands.send(Command::Capacity(link, capacity));
+    }
+
+    /// Opens a session of the agent's own, which needs no connection; the answers end when the session has ended.
+    pub fn open(&self, ask: Ask) -> (ClientId, mpsc::Receiver<Answer>) {
+        let id = ClientId(self.numbers.fetch_add(1, Ordering::Relaxed));
+        let (tell, answers) = mpsc::channel(MOST_ANSWERS);
+        let _ = self.commands.send(Command::Open(id, ask, tell));
+        (id, answers)
+    }
+
+    /// Asks something for a session of the agent's own.
+    pub fn ask(&self, session: ClientId, ask: Ask) {
+        let _ = self.commands.send(Command::Ask(session, ask));
     }
 
     /// Asks the agent for its report; `None` if the agent has ended.
     pub async fn report(&self) -> Option<AgentReport> {
         let (tell, told) = oneshot::channel();
-        self.0.send(Command::Report(tell)).ok()?;
+        self.commands.send(Command::Report(tell)).ok()?;
         told.await.ok()
     }
 }
@@ -131,7 +157,7 @@ enum Event {
     Up(AgentId, u64, Sender),
     Hop(AgentId, u64, HopMessage),
     Down(AgentId, u64),
-    Came(ClientId, Sender),
+    Came(ClientId, Arc<str>, Sender),
     Asked(ClientId, Ask),
     Gone(ClientId),
 }
@@ -147,7 +173,7 @@ pub(super) fn transport() -> TransportConfig {
 
 impl AgentServer {
     /// Binds the sockets of an agent. Must be called in a tokio runtime.
-    pub async fn bind(service: Service) -> Result<(Self, AgentHandle), SessionError> {
+    pub async fn bind(service: Service, policy: Box<dyn Policy>) -> Result<(Self, AgentHandle), SessionError> {
         let Service { settings, identity, calls: wanted, doors: places } = service;
         let mut calls = Vec::new();
         for call in wanted {
@@ -162,13 +188,16 @@ impl AgentServer {
         }
         let (handle, commands) = mpsc::unbounded_channel();
         let agent = Agent::new(Time(0), settings);
-        Ok((Self { agent, identity, calls, doors, start: Instant::now(), commands }, AgentHandle(handle)))
+        let numbers = Arc::new(AtomicU64::new(0));
+        let handle = AgentHandle { commands: handle, numbers: numbers.clone() };
+        Ok((Self { agent, identity, calls, doors, start: Instant::now(), numbers, policy, commands }, handle))
     }
 
-    /// Serves until it is dropped.
+    /// Serves until it is dropped, or for half a year: then the time of protocols comes to its end, and the agent has to
+    /// start again.
     pub async fn run(mut self) {
         let (tell, mut events) = mpsc::channel(MOST_WAITING);
-        let numbers = Arc::new(AtomicU64::new(0));
+        let numbers = self.numbers.clone();
         let mut tasks = JoinSet::new();
         for (call, endpoint) in std::mem::take(&mut self.calls) {
             let talk = Talk { id: call.id, tell: tell.clone(), numbers: numbers.clone() };
@@ -178,31 +207,27 @@ impl AgentServer {
             tasks.spawn(keep_door(endpoint, guests, tell.clone(), numbers.clone()));
         }
         let start = self.start;
-        let mut connections = Connections::default();
-        loop {
+        let mut connections = Connections::new(self.policy);
+        let mut beat = interval(LEASE / 4);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        while start.elapsed() < LONGEST {
             let next = self.agent.next_at().map(|next| start + Duration::from_secs_f64(next.seconds()));
             let next = next.unwrap_or_else(|| Instant::now() + SILENCE);
             tokio::select! {
                 Some(event) = events.recv() => connections.on_event(&mut self.agent, time(start), event),
-                Some(command) = self.commands.recv() => self.on_command(time(start), command),
+                Some(command) = self.commands.recv() => connections.on_command(&mut self.agent, time(start), command),
+                _ = beat.tick() => connections.beat(&mut self.agent, time(start)),
                 () = tokio::time::sleep_until(next.into()) => {}
                 else => return,
             }
             self.agent.on_time(time(start));
-            connections.obey(&mut self.agent);
-        }
-    }
-
-    fn on_command(&mut self, now: Time, command: Command) {
-        match command {
-            Command::Capacity(link, capacity) => self.agent.handle(now, AgentEvent::Capacity(link, capacity)),
-            Command::Report(tell) => {
-                let (counts, view, is_clear) = (self.agent.counts(), self.agent.view(), self.agent.is_clear());
-                let _ = tell.send(AgentReport { counts, view, is_clear });
-            }
+            connections.obey(&mut self.agent, time(start));
         }
     }
 }
+
+/// The longest time that an agent runs; `Time` ends after 213 days.
+const LONGEST: Duration = Duration::from_secs(180 * 24 * 3600);
 
 fn time(start: Instant) -> Time {
     Time::from_seconds(start.elapsed().as_secs_f64()).unwrap_or_default()
@@ -216,13 +241,38 @@ fn taking(identity: &Identity, guests: Arc<Peers<Guest>>) -> Result<ServerConfig
 }
 
 /// The present connections.
-#[derive(Default)]
 struct Connections {
     hops: BTreeMap<AgentId, (u64, Sender)>,
-    clients: BTreeMap<ClientId, Sender>,
+    clients: BTreeMap<ClientId, Client>,
+    policy: Box<dyn Policy>,
+}
+
+/// Where the answers for a session go.
+enum Client {
+    /// Over a stream of an application of this name.
+    Stream(Arc<str>, Sender),
+    /// To a session of the agent's own.
+    Own(mpsc::Sender<Answer>),
+}
+
+impl Client {
+    /// Passes an answer on; whether the other end still takes answers.
+    fn tell(&self, answer: Answer) -> bool {
+        match self {
+            Self::Stream(_, sender) => match encode(&answer) {
+                Ok(word) => !matches!(sender.try_send(word), Err(TrySendError::Full(_))),
+                Err(_) => true,
+            },
+            Self::Own(sender) => sender.try_send(answer).is_ok(),
+        }
+    }
 }
 
 impl Connections {
+    fn new(policy: Box<dyn Policy>) -> Self {
+        Self { hops: BTreeMap::new(), clients: BTreeMap::new(), policy }
+    }
+
     fn on_event(&mut self, agent: &mut Agent, now: Time, event: Event) {
         match event {
             Event::Up(id, number, sender) => {
@@ -239,13 +289,51 @@ impl Connections {
                 agent.handle(now, AgentEvent::Down(id));
             }
             Event::Hop(..) | Event::Down(..) => {}
-            Event::Came(id, sender) => _ = self.clients.insert(id, sender),
-            Event::Asked(id, ask) => agent.handle(now, AgentEvent::Ask(id, ask)),
-            Event::Gone(id) => {
-                self.clients.remove(&id);
-                agent.handle(now, AgentEvent::Ask(id, Ask::Leave));
+            Event::Came(id, name, sender) => _ = self.clients.insert(id, Client::Stream(name, sender)),
+            Event::Asked(id, ask) => self.on_ask(agent, now, id, ask),
+            Event::Gone(id) => self.end(agent, now, id),
+        }
+    }
+
+    fn on_command(&mut self, agent: &mut Agent, now: Time, command: Command) {
+        match command {
+            Command::Capacity(link, capacity) => agent.handle(now, AgentEvent::Capacity(link, capacity)),
+            Command::Report(tell) => {
+                let (counts, view, is_clear) = (agent.counts(), agent.view(), agent.is_clear());
+                let _ = tell.send(AgentReport { counts, view, is_clear });
+            }
+            Command::Open(id, ask, tell) => {
+                self.clients.insert(id, Client::Own(tell));
+                self.on_ask(agent, now, id, ask);
+            }
+            Command::Ask(id, ask) => self.on_ask(agent, now, id, ask),
+        }
+    }
+
+    /// The sessions of the agent's own are always there.
+    fn beat(&mut self, agent: &mut Agent, now: Time) {
+        for (&id, client) in &self.clients {
+            if let Client::Own(tell) = client {
+                let ask = if tell.is_closed() { Ask::Leave } else { Ask::Here };
+                agent.handle(now, AgentEvent::Ask(id, ask));
             }
         }
+    }
+
+    fn on_ask(&mut self, agent: &mut Agent, now: Time, id: ClientId, ask: Ask) {
+        let Some(client) = self.clients.get(&id) else { return };
+        let name = if let Client::Stream(name, _) = client { name } else { "" };
+        match self.policy.admit(name, id, ask) {
+            Ok(ask) => agent.handle(now, AgentEvent::Ask(id, ask)),
+            Err(reason) => _ = client.tell(Answer::Refused { reason }),
+        }
+    }
+
+    /// Handles the end of a stream, and of its session.
+    fn end(&mut self, agent: &mut Agent, now: Time, id: ClientId) {
+        self.clients.remove(&id);
+        self.policy.on_end(id);
+        agent.handle(now, AgentEvent::Ask(id, Ask::Leave));
     }
 
     /// Whether this is the present connection to a neighbour.
@@ -254,24 +342,43 @@ impl Connections {
     }
 
     /// Carries out the actions of the agent.
-    fn obey(&mut self, agent: &mut Agent) {
-        for action in agent.actions() {
-            match action {
-                Action::Hop(id, message) => {
-                    let (Some((_, sender)), Ok(word)) = (self.hops.get(&id), encode(&message)) else { continue };
-                    // A lost connection is reported soon, and the message is repeated on the next.
-                    if matches!(sender.try_send(word), Err(TrySendError::Full(_))) {
-                        self.hops.remove(&id);
-                    }
+    fn obey(&mut self, agent: &mut Agent, now: Time) {
+        loop {
+            let actions: Vec<Action> = agent.actions().collect();
+            if actions.is_empty() {
+                return;
+            }
+            for action in actions {
+                self.act(agent, now, action);
+            }
+        }
+    }
+
+    fn act(&mut self, agent: &mut Agent, now: Time, action: Action) {
+        match action {
+            Action::Hop(id, message) => {
+                let (Some((_, sender)), Ok(word)) = (self.hops.get(&id), encode(&message)) else { return };
+                // A lost connection is reported soon, and the message is repeated on the next.
+                if matches!(sender.try_send(word), Err(TrySendError::Full(_))) {
+                    self.hops.remove(&id);
                 }
-                // The stream ends, and the connection with it.
-                Action::Cut(id) => _ = self.hops.remove(&id),
-                Action::Tell(id, answer) => {
-                    let (Some(sender), Ok(word)) = (self.clients.get(&id), encode(&answer)) else { continue };
-                    if matches!(sender.try_send(word), Err(TrySendError::Full(_))) {
-                        // The application does not read: its stream ends, and it counts as gone.
-                        self.clients.remove(&id);
-                    }
+            }
+            // The stream ends, and the connection with it.
+            Action::Cut(id) => _ = self.hops.remove(&id),
+            Action::Tell(id, answer) => {
+                let Some(client) = self.clients.get(&id) else { return };
+                let is_last = matches!(answer, Answer::Left);
+                if !client.tell(answer) {
+                    // The application does not read: its stream ends, and it counts as gone.
+                    self.end(agent, now, id);
+                } else if is_last && matches!(client, Client::Own(_)) {
+                    self.clients.remove(&id);
+                    self.policy.on_end(id);
+                }
+            }
+            Action::Link(owner, link, capacity) => {
+                for (id, ask) in self.policy.on_link(owner, link, capacity) {
+                    agent.handle(now, AgentEvent::Ask(id, ask));
                 }
             }
         }
@@ -310,6 +417,34 @@ async fn call(endpoint: &Endpoint, identity: &Identity, remote: SocketAddr, who:
     endpoint.connect_with(config, remote, "anabranch").ok()?.await.ok()
 }
 
+/// The pace at which messages of one neighbour are read, so that none keeps the agent from the others.
+struct Pace {
+    window: Instant,
+    messages: u32,
+}
+
+/// The most messages of a neighbour in a window.
+const MOST_IN_WINDOW: u32 = 4000;
+const WINDOW: Duration = Duration::from_millis(100);
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { window: Instant::now(), messages: 0 }
+    }
+}
+
+impl Pace {
+    /// Waits until another message may be read.
+    async fn wait(&mut self) {
+        self.messages += 1;
+        if self.messages <= MOST_IN_WINDOW {
+            return;
+        }
+        tokio::time::sleep(WINDOW.saturating_sub(self.window.elapsed())).await;
+        *self = Self { window: Instant::now(), messages: 1 };
+    }
+}
+
 impl Talk {
     /// Reports the messages of the neighbour over a connection, with its beginning and its end.
     async fn over(&self, connection: Connection, calls: bool) {
@@ -323,7 +458,9 @@ impl Talk {
     async fn listen(&self, connection: &Connection, calls: bool, number: u64) -> Result<Infallible, Ended> {
         let (send, mut receive) = if calls { connection.open_bi().await? } else { connection.accept_bi().await? };
         self.say(Event::Up(self.id, number, sender(send))).await?;
+        let mut pace = Pace::default();
         loop {
+            pace.wait().await;
             let message = read(&mut receive).await?;
             self.say(Event::Hop(self.id, number, message)).await?;
         }
@@ -351,7 +488,7 @@ async fn keep_door(door: Endpoint, guests: Arc<Peers<Guest>>, tell: mpsc::Sender
             let serving = async {
                 match guests.find(&certificate) {
                     Some(&Guest::Neighbour(id)) => Talk { id, tell, numbers }.over(connection.clone(), false).await,
-                    Some(Guest::Application) => serve_all(&connection, tell, numbers).await,
+                    Some(Guest::Application(name)) => serve_all(&connection, name.as_str().into(), tell, numbers).await,
                     None => {}
                 }
             };
@@ -378,13 +515,13 @@ fn certificate(connection: &Connection) -> Option<CertificateDer<'static>> {
 }
 
 /// Serves an application: each of its streams has a session.
-async fn serve_all(connection: &Connection, tell: mpsc::Sender<Event>, numbers: Arc<AtomicU64>) {
+async fn serve_all(connection: &Connection, name: Arc<str>, tell: mpsc::Sender<Event>, numbers: Arc<AtomicU64>) {
     let mut sessions = JoinSet::new();
     while let Ok((send, receive)) = connection.accept_bi().await {
         while sessions.try_join_next().is_some() {}
-        let (tell, id) = (tell.clone(), ClientId(numbers.fetch_add(1, Ordering::Relaxed)));
+        let (name, tell, id) = (name.clone(), tell.clone(), ClientId(numbers.fetch_add(1, Ordering::Relaxed)));
         sessions.spawn(async move {
-            let Err(_ended) = serve(send, receive, id, &tell).await;
+            let Err(_ended) = serve(send, receive, (id, name), &tell).await;
             let _ = tell.send(Event::Gone(id)).await;
         });
     }
@@ -396,11 +533,11 @@ async fn serve_all(connection: &Connection, tell: mpsc::Sender<Event>, numbers: 
 async fn serve(
     send: SendStream,
     mut receive: RecvStream,
-    id: ClientId,
+    (id, name): (ClientId, Arc<str>),
     tell: &mpsc::Sender<Event>,
 ) -> Result<Infallible, Ended> {
     let say = async |event| tell.send(event).await.map_err(|_| Ended::Over);
-    say(Event::Came(id, sender(send))).await?;
+    say(Event::Came(id, name, sender(send))).await?;
     loop {
         let ask = read(&mut receive).await?;
         say(Event::Asked(id, ask)).await?;

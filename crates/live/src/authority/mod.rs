@@ -106,7 +106,7 @@ pub fn lasts(certificate: &CertificateDer<'_>) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_agents::{AgentId, Proofs, Stamp};
+    use anabranch_agents::{AgentId, Proofs};
     use rustls::pki_types::pem::PemObject;
 
     use super::*;
@@ -144,29 +144,26 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_proves_its_own_renewals_and_no_others() {
+    fn an_agent_proves_its_own_news_and_no_others() {
         let issuer = Issuer::made("one").unwrap();
-        let names = vec!["a".to_owned(), "b".to_owned()];
         let signed = |name: Name| {
             let issued = issuer.issue(&name, 30).unwrap();
             let identity = Identity::of_pem(&(issued.certificate + &issued.key)).unwrap();
-            Signed::new(authority(&issuer), names.clone(), &identity).unwrap()
+            Signed::new(authority(&issuer), &identity).unwrap()
         };
         let (a, b) = (signed(Name::Agent("a".to_owned())), signed(Name::Agent("b".to_owned())));
         let application = signed(Name::Application("a".to_owned()));
-        let (agent, stamp) = (AgentId(0), Stamp { epoch: 5, round: 2 });
-        let proof = a.prove(agent, stamp);
-        assert!(b.check(agent, stamp, &proof) && proof.len() < anabranch_agents::message::MOST_PROOF);
-        assert!(!b.check(AgentId(1), stamp, &proof) && !b.check(agent, Stamp { round: 3, ..stamp }, &proof));
-        assert!(
-            !b.check(agent, stamp, &b.prove(agent, stamp)) && !b.check(agent, stamp, &application.prove(agent, stamp))
-        );
+        let (agent, text) = (AgentId::of("a"), &b"a has begun anew"[..]);
+        let proof = a.prove(text);
+        assert!(b.check(agent, text, &proof) && proof.len() < anabranch_agents::message::MOST_PROOF);
+        assert!(!b.check(AgentId::of("b"), text, &proof) && !b.check(agent, b"another text", &proof));
+        assert!(!b.check(agent, text, &b.prove(text)) && !b.check(agent, text, &application.prove(text)));
         // Any byte that is other makes it false, and nothing makes it fall over.
         for place in 0..proof.len() {
             let mut other = proof.clone();
             other[place] ^= 0x41;
-            assert!(!b.check(agent, stamp, &other), "byte {place}");
-            assert!(!b.check(agent, stamp, &proof[..place]));
+            assert!(!b.check(agent, text, &other), "byte {place}");
+            assert!(!b.check(agent, text, &proof[..place]));
         }
     }
 }

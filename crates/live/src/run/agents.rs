@@ -14,6 +14,7 @@ use tokio::runtime::Runtime;
 use super::RunError;
 use crate::agents::{
     AgentHandle, AgentServer, Application, Call, Door, Guest, LEASE, MOST_APPLICATIONS, Peer, Peers, SHARE, Service,
+    Trusting,
 };
 use crate::security::{Fingerprint, Identity};
 use crate::session::SessionError;
@@ -98,11 +99,11 @@ impl Agents {
             ..Settings::new(AgentId(node.0), 1, plan.protocols.clone())
         };
         let application = Peer::Pinned(self.identity.fingerprint());
-        doors.push(Door { local: DOOR, guests: Peers::one(None, application, Guest::Application) });
+        doors.push(Door { local: DOOR, guests: Peers::one(None, application, Guest::Application(String::new())) });
         let service = Service { settings, identity, calls, doors };
         let handle = runtime.handle().clone();
         let host = lab.host(node).expect("it is one of the lab's");
-        let bound = host.run(move || handle.block_on(AgentServer::bind(service)));
+        let bound = host.run(move || handle.block_on(AgentServer::bind(service, Box::new(Trusting))));
         let name = || plan.network.node(node).name.clone();
         let failed = |reason| RunError::NoAgent { node: name(), reason: Box::new(reason) };
         bound.map_err(failed)

@@ -9,7 +9,7 @@ use anabranch_agents::{AgentId, Ask, LinkSettings, Settings, Step};
 use anabranch_core::{LinkId, NodeId, Rate, Span};
 use anabranch_emulator::{Lab, Options};
 use anabranch_live::agents::{
-    AgentHandle, AgentServer, Application, Call, Door, Guest, LEASE, Lease, Peer, Peers, Request, Service,
+    AgentHandle, AgentServer, Application, Call, Door, Guest, LEASE, Lease, Peer, Peers, Request, Service, Trusting,
 };
 use anabranch_live::security::Identity;
 use anabranch_live::sockets::Sockets;
@@ -165,7 +165,7 @@ impl Field {
             }
         }
         let application = Peer::Pinned(self.applications.fingerprint());
-        doors.push(Door { local: DOOR, guests: Peers::one(None, application, Guest::Application) });
+        doors.push(Door { local: DOOR, guests: Peers::one(None, application, Guest::Application(String::new())) });
         let names: Vec<&str> = self.plan.network.links().iter().map(|link| link.name.as_str()).collect();
         let number = |name: &str| names.iter().position(|known| *known == name).unwrap() as u32;
         let settings = Settings {
@@ -179,8 +179,12 @@ impl Field {
         let service = Service { settings, identity, calls, doors };
         let runtime = threads();
         let handle = runtime.handle().clone();
-        let (server, agent) =
-            self.lab.host(NodeId(node)).unwrap().run(move || handle.block_on(AgentServer::bind(service))).unwrap();
+        let (server, agent) = self
+            .lab
+            .host(NodeId(node))
+            .unwrap()
+            .run(move || handle.block_on(AgentServer::bind(service, Box::new(Trusting))))
+            .unwrap();
         runtime.spawn(server.run());
         (runtime, agent)
     }

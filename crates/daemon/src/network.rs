@@ -1,0 +1,105 @@
+//! The network as an agent knows it: nodes and links by name, and the present capacity of each link.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use anabranch_agents::message::number_of;
+use anabranch_agents::{AgentId, Step};
+use anabranch_core::paths::{Metric, k_shortest};
+use anabranch_core::{Network, NodeId, Rate};
+use anabranch_scenario::{NetworkSource, Scenario};
+
+use crate::config::ConfigError;
+
+/// A network with a number for each name.
+#[derive(Clone, Debug)]
+pub struct Map {
+    network: Network,
+    /// The place of each link in the network, by its agent and its number.
+    links: BTreeMap<(AgentId, u32), usize>,
+    capacities: Vec<Rate>,
+}
+
+impl Map {
+    /// Reads a network: a scenario file with links.
+    pub(crate) fn read(path: &Path) -> Result<Self, ConfigError> {
+        let wrong = |reason: String| ConfigError { path: path.to_owned(), reason };
+        let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let scenario = Scenario::parse(&text).map_err(|error| wrong(error.to_string()))?;
+        match scenario.network().map_err(|error| wrong(error.to_string()))? {
+            NetworkSource::Inline(network) => Self::of(network).map_err(wrong),
+            NetworkSource::File(_) => Err(wrong("it names another file; write the links themselves".to_owned())),
+        }
+    }
+
+    /// A network whose names have different numbers.
+    pub(crate) fn of(network: Network) -> Result<Self, String> {
+        let mut names = BTreeMap::new();
+        for node in network.nodes() {
+            if let Some(other) = names.insert(AgentId::of(&node.name), &node.name) {
+                return Err(format!("the nodes `{other}` and `{}` have the same number; rename one", node.name));
+            }
+        }
+        let mut links = BTreeMap::new();
+        for (place, link) in network.links().iter().enumerate() {
+            let owner = AgentId::of(&network.node(link.source).name);
+            if links.insert((owner, number_of(&link.name)), place).is_some() {
+                return Err(format!("the link `{}` has the number of another of its node; rename one", link.name));
+            }
+        }
+        let capacities = network.links().iter().map(|link| link.capacity).collect();
+        Ok(Self { network, links, capacities })
+    }
+
+    /// The node with a name.
+    pub(crate) fn node(&self, name: &str) -> Result<NodeId, String> {
+        let hint = || self.network.node_hint(name);
+        self.network.find_node(name).ok_or_else(|| format!("there is no node `{name}`{}", hint()))
+    }
+
+    /// The agent of a node.
+    pub(crate) fn agent(&self, node: NodeId) -> AgentId {
+        AgentId::of(&self.network.node(node).name)
+    }
+
+    /// The names of the nodes to which links lead, or from which links come.
+    pub(crate) fn around(&self, node: NodeId) -> BTreeSet<String> {
+        let out = self.network.links_from(node).iter().map(|&link| self.network.link(link).target);
+        let into = self.network.links_into(node).iter().map(|&link| self.network.link(link).source);
+        out.chain(into).map(|node| self.network.node(node).name.clone()).collect()
+    }
+
+    /// The names of the links that leave a node.
+    pub(crate) fn links_from(&self, node: NodeId) -> BTreeSet<String> {
+        self.network.links_from(node).iter().map(|&link| self.network.link(link).name.clone()).collect()
+    }
+
+    /// The links that leave a node: name, end and capacity as the file has it.
+    pub(crate) fn own_links(&self, node: NodeId) -> impl Iterator<Item = (&str, AgentId, Rate)> {
+        self.network.links_from(node).iter().map(|&id| {
+            let link = self.network.link(id);
+            (link.name.as_str(), self.agent(link.target), link.capacity)
+        })
+    }
+
+    /// Takes note of the capacity of a link, 0 if it is down; whether paths may be others now.
+    pub(crate) fn set_capacity(&mut self, agent: AgentId, link: u32, capacity: Rate) -> bool {
+        let Some(&place) = self.links.get(&(agent, link)) else { return false };
+        let old = std::mem::replace(&mut self.capacities[place], capacity);
+        (old.0 > 0.0) != (capacity.0 > 0.0)
+    }
+
+    /// The shortest paths of a pair over links that are up, `count` at most.
+    pub(crate) fn paths(&self, source: NodeId, target: NodeId, count: usize) -> Vec<(Vec<Step>, AgentId)> {
+        let Ok(network) = self.network.clone().with_capacities(&self.capacities) else { return Vec::new() };
+        let Ok(paths) = k_shortest(&network, &[(source, target)], count, &Metric::Hops, &|_| true) else {
+            return Vec::new();
+        };
+        let step = |&id: &anabranch_core::LinkId| {
+            let link = network.link(id);
+            Step { agent: self.agent(link.source), link: number_of(&link.name) }
+        };
+        (0..paths.len()).map(|path| (paths.path(path).iter().map(step).collect(), self.agent(target))).collect()
+    }
+}

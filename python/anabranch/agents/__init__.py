@@ -1,0 +1,1 @@
+"""Agents that grant rates in real networks: their files and certificates."""
