@@ -20,6 +20,7 @@ from anabranch.errors import ScenarioError
 
 pytestmark = pytest.mark.skipif(not _core.HAS_LIVE, reason="this build has no agents")
 
+PROGRAM = str(Path(sys.executable).with_name("anabranch"))
 NODES = ["west", "mid town", "São"]
 
 
@@ -120,8 +121,8 @@ def test_agents_run_show_their_rates_and_end(tmp_path: Path) -> None:
             assert time.monotonic() < deadline, done
             time.sleep(0.1)
         table = anabranch("agent", "show", "--config", configs[0]).stdout
-        assert re.search(r"mid town +up +\d", table) and re.search(r"active .* 9\.70 +1 of 1", table), table
-        # The stranger of another authority is no neighbour, and a second start has a greater number.
+        assert re.search(r"mid town +up +\d", table), table
+        assert re.search(r"active .* 9\.70 +1 of 1", table), table
         epochs = [int((config.parent / "state" / "epoch").read_text()) for config in configs]
         assert all(abs(epoch / 1e6 - time.time()) < 60 for epoch in epochs)
     finally:
@@ -132,16 +133,20 @@ def test_agents_run_show_their_rates_and_end(tmp_path: Path) -> None:
     assert all("the agent ends" in text for text in ended)
     assert "runs under d-SLEN, with 2 neighbours" in ended[1]
     done = anabranch("agent", "show", "--config", configs[0])
-    assert done.returncode == 1 and "no agent answers" in done.stderr
+    assert done.returncode == 1
+    assert "no agent answers" in done.stderr
 
 
 def test_a_configuration_is_refused_with_file_and_reason(tmp_path: Path) -> None:
     done = anabranch("agent", "--config", tmp_path / "none.toml")
-    assert done.returncode == 2 and f"{tmp_path / 'none.toml'}: No such file" in done.stderr
+    assert done.returncode == 2
+    assert f"{tmp_path / 'none.toml'}: No such file" in done.stderr
     done = anabranch("agent")
-    assert done.returncode == 2 and "--config agent.toml" in done.stderr
+    assert done.returncode == 2
+    assert "--config agent.toml" in done.stderr
     make_network(line(), tmp_path / "net", addresses())
     config = tmp_path / "net" / "west" / "agent.toml"
     os.replace(tmp_path / "net" / "mid town" / "agent.pem", config.parent / "agent.pem")
     done = anabranch("agent", "--config", config)
-    assert done.returncode != 0 and "but of the agent `mid town`" in done.stderr, done
+    assert done.returncode == 1, done
+    assert "but of the agent `mid town`" in done.stderr

@@ -167,7 +167,7 @@ impl Neighbours {
             Heard::Returned { epoch, proof } => self.on_restart(now, id, epoch, &proof),
             Heard::Payload(Payload::Parcel(parcel)) => return Some(parcel),
             Heard::Payload(Payload::Renewal { agent, stamp, proof }) => self.on_news(now, id, (agent, stamp), &proof),
-            Heard::Payload(Payload::Link(news)) => self.on_link_news(now, id, news),
+            Heard::Payload(Payload::Link(news)) => self.on_link_news(now, id, &news),
         }
         None
     }
@@ -242,8 +242,8 @@ impl Neighbours {
     }
 
     /// Handles news of a link from a neighbour.
-    fn on_link_news(&mut self, now: Time, from: AgentId, news: LinkNews) {
-        if !self.links.is_news(&news) {
+    fn on_link_news(&mut self, now: Time, from: AgentId, news: &LinkNews) {
+        if !self.links.is_news(news) {
             return;
         }
         if !self.proofs.check(news.agent, &news.text(), &news.proof) {
@@ -258,13 +258,12 @@ impl Neighbours {
         let stamp = Stamp { round: self.announced, ..self.stamp };
         let mut news = LinkNews { agent: self.id, link, stamp, capacity, proof: Vec::new() };
         news.proof = self.proofs.prove(&news.text());
-        self.spread(news, None);
+        self.spread(&news, None);
     }
 
-    fn spread(&mut self, news: LinkNews, from: Option<AgentId>) {
+    fn spread(&mut self, news: &LinkNews, from: Option<AgentId>) {
         self.links.add(news.clone());
-        let LinkNews { agent, link, capacity, .. } = news;
-        self.out.push_back(Action::Link(agent, link, capacity));
+        self.out.push_back(Action::Link(news.agent, news.link, news.capacity));
         let neighbours: Vec<AgentId> = self.all.keys().copied().filter(|&id| Some(id) != from).collect();
         for id in neighbours {
             self.send(id, Payload::Link(news.clone()));

@@ -171,7 +171,7 @@ impl File {
             return Err(format!("share: it is {share}; it must be more than 0 and at most 1"));
         }
         let around = map.around(node);
-        for given in self.neighbours.keys().filter(|name| !around.contains(*name)) {
+        if let Some(given) = self.neighbours.keys().find(|name| !around.contains(*name)) {
             let hint = hint(given, around.iter().map(String::as_str));
             return Err(format!("neighbours: no link joins `{}` and `{given}`{hint}", self.node));
         }

@@ -1,4 +1,4 @@
-//! Who may ask for rates, and the paths that sessions take.
+//! The rights of applications to ask for rates, and the paths that sessions take.
 
 use std::collections::BTreeMap;
 

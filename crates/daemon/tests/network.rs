@@ -79,8 +79,8 @@ impl Field {
         let issued = self.issuer.issue(certificate_of, 30).unwrap();
         fs::write(self.path(&format!("{node}.pem")), issued.certificate + &issued.key).unwrap();
         let place = NODES.iter().position(|(name, _)| *name == node).unwrap();
-        let around: String =
-            NODES[place].1.iter().map(|other| format!("{other} = \"{}\"\n", self.address(other))).collect();
+        let [one, other] = NODES[place].1;
+        let around = format!("{one} = \"{}\"\n{other} = \"{}\"\n", self.address(one), self.address(other));
         let path = self.path(&format!("{node}.toml"));
         let text = format!(
             "node = \"{node}\"\nnetwork = \"network.toml\"\nlisten = \"{}\"\napplications = \"127.0.0.1:{}\"\n\

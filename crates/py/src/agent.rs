@@ -38,10 +38,13 @@ impl PyAgent {
     }
 }
 
+/// Node, protocol, folder of the state, neighbours and sessions.
+type Said = (String, String, PathBuf, Vec<String>, Vec<String>);
+
 /// What a configuration says: the node, the name of the protocol, the folder of its state, the neighbours and the names of
 /// its sessions.
 #[pyfunction]
-fn agent_config(path: PathBuf) -> PyResult<(String, String, PathBuf, Vec<String>, Vec<String>)> {
+fn agent_config(path: PathBuf) -> PyResult<Said> {
     let Config { node, protocol, state, neighbours, sessions, .. } = config(path)?;
     let sessions = sessions.into_iter().map(|session| session.name).collect();
     Ok((node, protocol.title().to_owned(), state, neighbours.into_keys().collect(), sessions))

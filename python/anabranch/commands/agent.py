@@ -21,9 +21,9 @@ app = typer.Typer(
     cls=SubCommands,
     help="""Run the agent of a node, which grants rates to its applications.
 
-    An agent acts for the links that leave its node. The agents of a network speak to each other, and find the rates that
-    are fair under d-SLEN or SLBN. The file of --config says what the agent acts for, where its neighbours are, and who
-    may ask.
+    An agent acts for the links that leave its node. The agents of a network speak to each other, and find the rates
+    that are fair under d-SLEN or SLBN. The file of --config says what the agent acts for, where its neighbours are, and
+    who may ask.
     """,
     invoke_without_command=True,
     add_completion=False,
@@ -31,7 +31,7 @@ app = typer.Typer(
 )
 
 LOOK_S = 0.2
-"""How long an interruption may wait to be noticed."""
+"""The time after which an interruption is noticed."""
 
 Config = Annotated[Path, typer.Option("--config", help="The file of the agent.")]
 
