@@ -95,8 +95,9 @@ impl InFlight {
         let is_same = (back.joining, back.protocol, back.before, back.reach, back.wants_reply)
             == (sent.joining, sent.protocol, sent.before, sent.reach.min(back.reach), true)
             && (&back.steps, back.end, back.generation) == (&sent.steps, sent.end, sent.generation)
-            // A packet turns round beyond the link.
-            && back.reach > back.at;
+            // A packet turns round beyond the link. News of another generation would have come before a stale one.
+            && back.reach > back.at
+            && back.fate != Fate::Stale;
         if is_same && back.fields.answer(&sent.fields, sent.position()) {
             Ok(Parcel { ceiling: back.ceiling.min(sent.ceiling), ..back })
         } else {

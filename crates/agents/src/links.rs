@@ -166,23 +166,36 @@ impl Links {
         }
         let place = (parcel.position(), parcel.is_returning);
         let (fields, sums) = (parcel.fields, controls.of(0).account());
-        let is_first = fields.are_first() && !parcel.is_returning;
         parcel.fields = show(controls.as_mut(), (now, capacity), place, fields, &mut self.orders);
         let (Some(sums), Some(new)) = (sums, controls.of(0).account()) else { return true };
         let part = accounts.get(&from).copied().unwrap_or_default() + (new - sums);
         let is_allowed = parcel.are_fields_sound() && part.is_sound();
-        if is_allowed && (part.all <= link.most || !is_first) {
-            if part == Account::default() {
-                accounts.remove(&from);
-            } else {
-                accounts.insert(from, part);
-            }
+        if is_allowed && (part.all <= link.most || new.all <= sums.all) {
+            keep(accounts, from, part);
             return true;
         }
-        // A packet that no agent makes, or one too many: what it did is undone.
+        // A packet that no agent makes, or one that claims too much: what it did is undone.
         controls.of(0).set_account(sums);
         (parcel.fields, parcel.fate) = (fields, Fate::Refused);
+        // The session joins again without this link, so what was counted of it before is forgotten.
+        if is_allowed
+            && !fields.are_first()
+            && let Some(last) = fields.forgetting()
+        {
+            show(controls.as_mut(), (now, capacity), place, last, &mut self.orders);
+            let left = controls.of(0).account().unwrap_or(sums);
+            keep(accounts, from, accounts.get(&from).copied().unwrap_or_default() + (left - sums));
+        }
         is_allowed
+    }
+}
+
+/// Keeps the part of a neighbour, if it has one.
+fn keep(accounts: &mut Accounts, from: AgentId, part: Account) {
+    if part == Account::default() {
+        accounts.remove(&from);
+    } else {
+        accounts.insert(from, part);
     }
 }
 

@@ -117,6 +117,14 @@ impl Fields {
         }
     }
 
+    /// The packet with which links forget what they have counted; `None` if it is not one that may count more.
+    pub(crate) fn forgetting(&self) -> Option<Self> {
+        match self {
+            Self::DSlen(probe) => Some(Self::DSlen(d_slen::Probe { is_leave: true, ..*probe })),
+            Self::Slbn(_) => None,
+        }
+    }
+
     /// Whether the packet is the first of its path, which links have not counted yet.
     pub(crate) fn are_first(&self) -> bool {
         match self {
@@ -243,7 +251,7 @@ impl LinkNews {
     }
 
     fn is_sound(&self) -> bool {
-        self.capacity >= 0.0 && self.proof.len() <= MOST_PROOF
+        ((0.0..=UNLIMITED).contains(&self.capacity) || self.capacity == f64::INFINITY) && self.proof.len() <= MOST_PROOF
     }
 }
 

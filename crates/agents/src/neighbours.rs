@@ -176,6 +176,9 @@ impl Neighbours {
         let Some((_, standing)) = self.all.get_mut(&id) else { return };
         standing.away_since = None;
         let was_given_up = std::mem::take(&mut standing.is_given_up);
+        if is_new && !was_given_up {
+            standing.blame(now, FAULT);
+        }
         let is_first = !std::mem::replace(&mut standing.has_come, true);
         if was_given_up || is_new || is_first {
             self.changed.insert(id, true);
@@ -306,6 +309,9 @@ impl Neighbours {
         self.false_messages += 1;
         if let Some((_, standing)) = self.all.get_mut(&id) {
             standing.blame(now, FAULT);
+            if standing.is_held_off(now) {
+                return self.give_up(now, id);
+            }
             self.begin_round(now);
         }
     }

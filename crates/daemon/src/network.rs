@@ -85,7 +85,7 @@ impl Map {
 
     /// Takes note of the capacity of a link, 0 if it is down; whether paths may be others now.
     pub(crate) fn set_capacity(&mut self, agent: AgentId, link: u32, capacity: Rate) -> bool {
-        let Some(&place) = self.links.get(&(agent, link)) else { return false };
+        let Some(&place) = self.links.get(&(agent, link)).filter(|_| capacity.is_capacity()) else { return false };
         let old = std::mem::replace(&mut self.capacities[place], capacity);
         (old.0 > 0.0) != (capacity.0 > 0.0)
     }

@@ -47,6 +47,9 @@ impl Policy for Router {
     fn admit(&mut self, application: &str, client: ClientId, ask: Ask) -> Result<Ask, String> {
         match ask {
             Ask::Open { target: name, paths, protocol, claim, demand } => {
+                if self.sessions.contains_key(&client) {
+                    return Err("it has joined already".to_owned());
+                }
                 let target = self.map.node(&name)?;
                 if target == self.node {
                     return Err(format!("`{name}` is the node of this agent"));

@@ -6,7 +6,9 @@ use proptest::prelude::*;
 
 use super::network::hello;
 use crate::message::{Message, decode, encode, length};
-use crate::{Agent, AgentId, Answer, Ask, ClientId, Event, HopMessage, LinkSettings, Payload, Settings, Step};
+use crate::{
+    Agent, AgentId, Answer, Ask, ClientId, Event, HopMessage, LinkNews, LinkSettings, Payload, Settings, Stamp, Step,
+};
 
 fn agent() -> Agent {
     let protocols = ["d-slen", "slbn"].iter().filter_map(|name| Protocol::named(name)).collect();
@@ -77,6 +79,14 @@ fn numbers_that_cannot_be_are_refused() {
         wrong(&mut parcel);
         let message = HopMessage::Payload { number: 0, payload: Payload::Parcel(parcel) };
         assert!(decode::<HopMessage>(&body(&message)).is_err());
+    }
+    for (capacity, is_one) in
+        [(0.0, true), (1e15, true), (f64::INFINITY, true), (2e100, false), (f64::NAN, false), (-1.0, false)]
+    {
+        let (agent, stamp) = (AgentId(1), Stamp::default());
+        let news = Payload::Link(LinkNews { agent, link: 1, stamp, capacity, proof: Vec::new() });
+        let message = HopMessage::Payload { number: 0, payload: news };
+        assert_eq!(decode::<HopMessage>(&body(&message)).is_ok(), is_one, "{capacity}");
     }
     for rate in [f64::NAN, f64::INFINITY, -1.0] {
         assert!(decode::<Answer>(&body(&Answer::Granted { rates: vec![rate] })).is_err());

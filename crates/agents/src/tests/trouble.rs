@@ -203,6 +203,32 @@ fn a_neighbour_takes_no_more_away_than_it_has_brought() {
 }
 
 #[test]
+fn a_session_cannot_grow_beyond_what_its_neighbour_may_claim() {
+    let mut network = Network::new(protocol("d-slen"), 3, &RING);
+    network.claims = 2.0;
+    network.restart(1);
+    let mut agent = network.into_agent(1);
+    for id in [0, 2].map(AgentId) {
+        agent.handle(Time(0), Event::Up(id));
+        agent.handle(Time(0), Event::Hop(id, hello(9)));
+    }
+    agent.actions().for_each(drop);
+    let first = parcel();
+    assert_eq!(passed(&mut agent, 0, first.clone()).len(), 1);
+    assert!((agent.view().links[0].claims - 1.0).abs() < 1e-9);
+    // Under another number, so that it is not a packet that is on its way already; it grows from 1 to 500.
+    let mut grown = first;
+    let Fields::DSlen(probe) = &mut grown.fields else { panic!("it is of d-SLEN") };
+    (probe.portion.old, probe.portion.new, probe.rate.old) = (1.0, 500.0, probe.rate.new);
+    grown.client = ClientId(2);
+    let message = HopMessage::Payload { number: 1, payload: Payload::Parcel(grown) };
+    agent.handle(Time(2), Event::Hop(AgentId(0), message));
+    assert_eq!(agent.counts().refused, 1);
+    // What was counted of it before is forgotten.
+    assert!(agent.view().links.is_empty(), "{:?}", agent.view());
+}
+
+#[test]
 fn a_link_counts_no_more_sessions_of_a_neighbour_than_it_may() {
     for name in ["d-slen", "slbn"] {
         let mut network = Network::new(protocol(name), 3, &RING);
@@ -327,6 +353,10 @@ proptest! {
         // Neighbours with many faults are held off for half a minute at most.
         network.pass(40_000, |_| {});
 
+        for agent in 0..agents {
+            let counts = network.agent(agent).counts();
+            prop_assert_eq!(counts.false_messages, 0, "nobody lies: {:?}", counts);
+        }
         let mut quiet = Network::new(protocol, agents, &links);
         for (client, (from, path)) in sessions.iter().enumerate().take(5) {
             quiet.join(*from, client as u64, f64::INFINITY, &[path]);

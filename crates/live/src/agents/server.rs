@@ -325,7 +325,18 @@ impl Connections {
         let name = if let Client::Stream(name, _) = client { name } else { "" };
         match self.policy.admit(name, id, ask) {
             Ok(ask) => agent.handle(now, AgentEvent::Ask(id, ask)),
-            Err(reason) => _ = client.tell(Answer::Refused { reason }),
+            Err(reason) => {
+                client.tell(Answer::Refused { reason });
+                self.forget_own(id);
+            }
+        }
+    }
+
+    /// Forgets a session of the agent's own, which was refused or has left.
+    fn forget_own(&mut self, id: ClientId) {
+        if matches!(self.clients.get(&id), Some(Client::Own(_))) {
+            self.clients.remove(&id);
+            self.policy.on_end(id);
         }
     }
 
@@ -361,19 +372,19 @@ impl Connections {
                 // A lost connection is reported soon, and the message is repeated on the next.
                 if matches!(sender.try_send(word), Err(TrySendError::Full(_))) {
                     self.hops.remove(&id);
+                    agent.handle(now, AgentEvent::Down(id));
                 }
             }
             // The stream ends, and the connection with it.
             Action::Cut(id) => _ = self.hops.remove(&id),
             Action::Tell(id, answer) => {
                 let Some(client) = self.clients.get(&id) else { return };
-                let is_last = matches!(answer, Answer::Left);
+                let is_last = matches!(answer, Answer::Left | Answer::Refused { .. });
                 if !client.tell(answer) {
                     // The application does not read: its stream ends, and it counts as gone.
                     self.end(agent, now, id);
-                } else if is_last && matches!(client, Client::Own(_)) {
-                    self.clients.remove(&id);
-                    self.policy.on_end(id);
+                } else if is_last {
+                    self.forget_own(id);
                 }
             }
             Action::Link(owner, link, capacity) => {
