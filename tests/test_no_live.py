@@ -17,6 +17,7 @@ PAIR = '[[link]]\nsource = "a"\ntarget = "b"\ncapacity = "10 Mbit/s"\ndelay = "1
         ["send", "pair.toml"],
         ["fetch", "anabranch://host.example:4433/file"],
         ["live", "pair.toml", "--out", "result"],
+        ["agent", "--config", "agent.toml"],
     ],
     ids=lambda words: words[0],
 )

@@ -15,7 +15,7 @@ from anabranch.commands.inputs import Capacity, Delay, Format, Input, load_netwo
 from anabranch.commands.subcommands import SubCommands
 from anabranch.commands.tables.column import counts, labels, names, numbers, rates
 from anabranch.commands.tables.table import print_table
-from anabranch.errors import ScenarioError
+from anabranch.errors import NoLivePartError, ScenarioError
 
 app = typer.Typer(
     cls=SubCommands,
@@ -42,6 +42,8 @@ def run(
     config: Annotated[Path | None, typer.Option("--config", help="The file of the agent that is to run.")] = None,
 ) -> None:
     """Run an agent, if no other command is named."""
+    if not _core.HAS_LIVE:
+        raise NoLivePartError
     if context.invoked_subcommand is not None:
         return
     if config is None:
