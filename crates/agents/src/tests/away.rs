@@ -138,7 +138,7 @@ fn a_session_takes_other_paths_when_it_is_told() {
         network.pass(500, |_| {});
         let wanted: &[f64] = if paths == 2 { &[0.0, 30.0] } else { &[30.0] };
         assert!(near(network.of(1), wanted) && near(network.of(2), &[20.0]), "{name}: {:?}", network.rates);
-        // The same again changes nothing.
+        // Paths that the session has already change nothing.
         let before = network.agent(0).counts();
         network.take_paths(0, 1, &all[2 - paths..]);
         network.pass(100, |rates| assert!(near(&rates[&ClientId(1)], wanted)));
