@@ -59,6 +59,7 @@ test:
 	$(BIN)/python benches/instructions.py
 	cd ui && npm run --silent test
 	$(BIN)/pytest --numprocesses=2 --dist=loadscope --durations=30 -m "not alone"
+	cargo test --package anabranch-enforce --test kernel --quiet
 	$(BIN)/pytest --durations=30 -m alone
 	$(BIN)/python fuzz/run.py 50
 

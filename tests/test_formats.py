@@ -10,6 +10,7 @@ import pytest
 
 from anabranch import Network, ScenarioError, formats, read_demands, read_network
 from anabranch.formats import known
+from anabranch.formats import rfc8345 as rfc8345_format
 from format_samples import GML, GRAPHML, NATIVE, XML, read, refused, rfc8345, rfc_link
 
 
@@ -159,6 +160,31 @@ def test_rfc_8345_capacities_come_from_te_layer_2_or_our_own_attributes(tmp_path
         ("l2", "A", "B", 7.0, None),
     ]
     assert network.core.delay_s.tolist() == [0.0, 0.0015, 0.25]
+
+
+def test_rfc_8345_delays_come_from_te_or_layer_2_attributes_in_microseconds(tmp_path):
+    te = {"ietf-te-topology:te": {"te-link-attributes": {"te-delay-metric": 2500, "te-default-metric": 7}}}
+    layer_2 = {"ietf-l2-topology:l2-link-attributes": {"delay": 40}}
+    rate = {"anabranch:capacity-bps": 1e6}
+    given = [rfc_link("A", "B", **te, **rate), rfc_link("B", "A", **layer_2, **rate)]
+    network = read(tmp_path, "layers.json", rfc8345(links=given))
+    assert network.links["delay_s"].to_list() == [0.0025, 4e-5]
+    te["ietf-te-topology:te"]["te-link-attributes"]["te-delay-metric"] = -1
+    said = refused(tmp_path, "x.json", rfc8345(links=[rfc_link("A", "B", **te, **rate)]))
+    assert said.startswith("x.json, link `A|B`: te-delay-metric is")
+
+
+def test_rfc_8345_files_have_te_attributes_that_others_read(tmp_path):
+    network = read(tmp_path, "a.json", rfc8345(links=[rfc_link("A", "B", **{"anabranch:capacity-bps": 20e6})]))
+    text = json.loads(rfc8345_format.write(network))
+    (link,) = text["ietf-network:networks"]["network"][0]["ietf-network-topology:link"]
+    attributes = link["ietf-te-topology:te"]["te-link-attributes"]
+    # 2,500,000 bytes a second are 1.1920928955078125 x 2^21.
+    assert attributes["max-link-bandwidth"] == {"te-bandwidth": {"generic": "0x1.312dp21"}}
+    # Without our own attributes the same network is read.
+    for key in [key for key in link if key.startswith("anabranch:")]:
+        del link[key]
+    assert read(tmp_path, "b.json", json.dumps(text)).links.equals(network.links)
 
 
 def test_rfc_8345_files_with_several_networks_ask_which(tmp_path):

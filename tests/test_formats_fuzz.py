@@ -1,5 +1,6 @@
 """Whatever a file holds, reading it ends in a network, in demands, or in a `ScenarioError`, and soon."""
 
+import functools
 import gzip
 import json
 import random
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from anabranch import ScenarioError, read_demands, read_network
 from format_samples import GML, GRAPHML, NATIVE, XML, rfc8345, rfc_link
+from slowness import least_s
 
 pytestmark = pytest.mark.slow
 
@@ -128,14 +130,19 @@ def noise():
     return noises()
 
 
+def refusal_s(reader):
+    """Processor time until a file is refused in a few words."""
+    start = time.process_time()
+    with pytest.raises(ScenarioError) as caught:
+        reader()
+    assert len(str(caught.value)) < 1500
+    return time.process_time() - start
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_ten_megabytes_of_noise_are_refused_within_two_seconds(folder, network, noise, suffix):
     path = folder / f"large{suffix}"
     for kind, content in noise.items():
         path.write_bytes(content)
         for reader in (lambda: read_network(path, capacity=1e9), lambda: read_demands(path, network)):
-            start = time.process_time()
-            with pytest.raises(ScenarioError) as caught:
-                reader()
-            assert time.process_time() - start < 2.0, kind
-            assert len(str(caught.value)) < 1500, kind
+            assert least_s(functools.partial(refusal_s, reader), 2.0) < 2.0, kind

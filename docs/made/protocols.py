@@ -111,6 +111,7 @@ def _serves(name: str) -> str:
         "claims": "rates are proportional to weight times qos, which must be 0.001 to 1000"
         if capabilities["weighted"]
         else "all connections are equal: weight times qos must be 1",
+        "reserved parts": "come before shares" if capabilities["reserves"] else "none",
         "control of sources": _sources(capabilities),
         "demands": "a separate link of that capacity at the beginning of the path"
         if capabilities["demands_as_links"]

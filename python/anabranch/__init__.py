@@ -12,6 +12,7 @@ from anabranch.lazy import loader
 
 if TYPE_CHECKING:
     from anabranch import generate
+    from anabranch.agents.session import AgentSession
     from anabranch.allocation.allocation import Allocation
     from anabranch.allocation.levelled import LevelledAllocation
     from anabranch.allocation.priced import PricedAllocation
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from anabranch.transfer.files import send, share
 
 __all__ = [
+    "AgentSession",
     "Allocation",
     "Allocator",
     "Case",
@@ -131,6 +133,7 @@ __all__ = [
 
 
 _NAMES = {
+    "agents.session": ("AgentSession",),
     "allocation.allocation": ("Allocation",),
     "allocation.saved": ("read_allocation",),
     "solvers.allocator": ("Allocator",),

@@ -39,6 +39,7 @@ GROUPS = {
     },
     "Rates granted": {
         "agent": "Run the agent of a node, which grants rates.",
+        "grant": "Run any program at a rate that the agent grants.",
     },
     "Published results": {
         "reproduce": "Reproduce the tables and figures of papers.",
@@ -144,9 +145,12 @@ def program() -> None:
     # Where nobody reads on, as with `| head`, leave as other programs do: at once, and without words.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    interrupts.heed()
     try:
+        interrupts.heed()
         main()
+    except KeyboardInterrupt:
+        # It came before there was a command that could have heard it.
+        sys.exit(interrupts.exit_code())
     finally:
         interrupts.ignore()
 

@@ -35,6 +35,7 @@ export interface Connections {
   demand_bps?: (number | null)[];
   /** Weight times QoS factor, of an allocation. */
   claim?: number[];
+  reserved_bps?: number[];
   level_bps?: (number | null)[];
   /** Of a run: when it started, and when it stopped; null where it stays. */
   start_s?: (number | null)[];

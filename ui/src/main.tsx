@@ -1,7 +1,8 @@
-/** Where the page begins: it shows the runs that the file has, or else those of the server that it came from. */
+/** Where the page begins: it shows the runs that the file has, or else those of the server or the agent that sent it. */
 
 import { render } from "preact";
 
+import { AgentPage } from "./agent/AgentPage";
 import { embeddedRuns } from "./data";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
@@ -9,12 +10,17 @@ import "./story.css";
 import "./run.css";
 import "./chart.css";
 import "./table.css";
+import "./agent/agent.css";
 import { Served } from "./serve/Served";
 import { App } from "./views/App";
 
 const SOON_MS = 50;
 
 async function begin(place: Element): Promise<void> {
+  if (document.getElementById("agent")) {
+    render(<AgentPage />, place);
+    return;
+  }
   render(<p class="empty">reading …</p>, place);
   try {
     const { palette, runs, whole } = await embeddedRuns(document);

@@ -77,7 +77,7 @@ export const TERMS = {
   level: {
     word: "level",
     means:
-      "Rate divided by claim (weight times QoS factor). Water-filling freezes a set of connections at a common level.",
+      "Rate without the reserved part, divided by claim (weight times QoS factor); below 0, the share of the reserved part that is missing. Water-filling freezes a set of connections at a common level.",
   },
   loss: { word: "loss", means: "A packet that does not arrive, because a queue or a link dropped it." },
   mark: {

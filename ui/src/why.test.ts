@@ -5,6 +5,7 @@ import {
   bottlenecksOf,
   costText,
   groupsOf,
+  levelText,
   othersText,
   proofOf,
   type Reason,
@@ -159,4 +160,9 @@ test("what goes for all bottlenecks is said once, and of each who is there", () 
     "All 2 others there are at the same level.",
     "Of 37 others there, 2 are at the same level and 35 lower.",
   ]);
+});
+
+test("a level below zero is the missing share of what is reserved", () => {
+  expect(levelText(2e6)).toBe("2 Mbit/s");
+  expect(levelText(-0.25)).toBe("-25 % of what is reserved");
 });

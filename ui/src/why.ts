@@ -51,7 +51,7 @@ export function whyOf(run: Run, connection: number): Why {
       rate: subflows.granted_bps?.[subflow] ?? 0,
       bottleneck,
       others,
-      level: others.filter((other) => other.level >= own.level * (1 - tolerance)).length,
+      level: others.filter((other) => other.level >= own.level - tolerance * Math.abs(own.level)).length,
       cost: costOf(run, subflow, connection),
       charges: chargesOf(run, subflow),
     };
@@ -90,11 +90,16 @@ export function verdictText(why: Why): string {
   if (!held.some(({ others }) => others.length)) return "";
   const whole = held.length === why.reasons.length;
   const which = !whole ? "Some of its paths lead" : held.length === 1 ? "Its path leads" : "Each of its paths leads";
-  const nobody = `${which} over a full link on which nobody has a greater level than ${rateText(why.level)}.`;
+  const nobody = `${which} over a full link on which nobody has a greater level than ${levelText(why.level)}.`;
   const isLower = held.some(({ others, level }) => level < others.length);
   const lower = isLower ? " Those who have a lower one are held back elsewhere, or by their demands." : "";
   const giving = " To give this connection more, such a link would have to take from another one that has no more.";
   return `${nobody}${lower}${whole ? giving : ""}`;
+}
+
+/** A level; below 0 it is the missing share of what is reserved. */
+export function levelText(level: number): string {
+  return level < 0 ? `${shareText(level)} of what is reserved` : rateText(level);
 }
 
 /** How many others are on a link, and how many of these at the level of the connection itself. */

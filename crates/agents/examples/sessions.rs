@@ -31,6 +31,7 @@ fn agent(id: u32, protocol: &Protocol, sessions: usize) -> Agent {
             gap: Span(GAP),
             clients: sessions,
             waiting: 1 << 20,
+            packets: 1 << 20,
             ..Settings::new(AgentId(id), 1, vec![protocol.clone()])
         },
     )
@@ -78,7 +79,8 @@ fn main() {
         line.handle(0, own, Event::Up(AgentId(other)));
     }
     let steps = (0..2).map(|link| Step { agent: AgentId(link), link }).collect::<Vec<_>>();
-    let join = Ask::Join { protocol: 0, claim: 1.0, demand: f64::INFINITY, paths: vec![(steps, AgentId(2))] };
+    let join =
+        Ask::Join { protocol: 0, claim: 1.0, reserved: 0.0, demand: f64::INFINITY, paths: vec![(steps, AgentId(2))] };
     let begun = Instant::now();
     let (mut beat, mut now) = (0, 0);
     let mut joined = 0;

@@ -1,68 +1,17 @@
 //! An agent as a state machine: it takes events and returns actions.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
 
 use anabranch_core::{Rate, Span, Time};
-use anabranch_proto::Protocol;
 
 use crate::counts::Counts;
 use crate::in_flight::{False, InFlight, answer, sender};
-pub use crate::links::LinkSettings;
 use crate::links::Links;
-use crate::message::{AgentId, Answer, Ask, ClientId, Fate, HopMessage, Parcel, Payload, Step};
-use crate::neighbours::{Neighbours, Proofs, Unproved};
+use crate::message::{AgentId, Answer, Ask, ClientId, Fate, HopMessage, Parcel, Refusal, Step};
+use crate::neighbours::Neighbours;
 use crate::session::{Beginning, Session};
+use crate::settings::Settings;
 use crate::view::View;
-
-/// The settings of an agent.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Number of the agent in the network.
-    pub id: AgentId,
-    /// Number of this start of the agent: greater than that of any earlier start, and not 0. A clock time is suitable.
-    pub epoch: u64,
-    /// The protocols of the network, in the same order at every agent.
-    pub protocols: Vec<Protocol>,
-    /// The links that leave the agent's node.
-    pub links: Vec<LinkSettings>,
-    /// The agents of neighbouring nodes.
-    pub neighbours: Vec<AgentId>,
-    /// Least time between two packets of a path.
-    pub gap: Span,
-    /// Time without a message after which an application counts as gone.
-    pub lease: Span,
-    /// Greatest number of applications at a time.
-    pub clients: usize,
-    /// Greatest number of messages that wait for a neighbour; with more the neighbour is given up.
-    pub waiting: usize,
-    /// Time without a connection after which a neighbour is given up.
-    pub patience: Span,
-    /// Time after which a packet that has not come back over the last link is answered.
-    pub reply: Span,
-    /// Proofs of renewals.
-    pub proofs: Arc<dyn Proofs>,
-}
-
-impl Settings {
-    /// Usual settings of an agent without links and neighbours, whose word the other agents take.
-    pub fn new(id: AgentId, epoch: u64, protocols: Vec<Protocol>) -> Self {
-        Self {
-            id,
-            epoch,
-            protocols,
-            links: Vec::new(),
-            neighbours: Vec::new(),
-            gap: Span::ms(2),
-            lease: Span::s(2),
-            clients: 1024,
-            waiting: 100_000,
-            patience: Span::s(1),
-            reply: Span::s(10),
-            proofs: Arc::new(Unproved),
-        }
-    }
-}
 
 /// An event at an agent.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +26,8 @@ pub enum Event {
     Ask(ClientId, Ask),
     /// The capacity of a link has changed.
     Capacity(u32, Rate),
+    /// The agent is to end soon: its links are announced as down, so that paths avoid them, and no session joins.
+    Drain,
 }
 
 /// An action that the agent requests; the order of actions matters.
@@ -119,6 +70,7 @@ pub struct Agent {
     wakes: BTreeSet<(Time, ClientId)>,
     answers: VecDeque<Action>,
     counts: Counts,
+    is_draining: bool,
 }
 
 impl Agent {
@@ -133,6 +85,7 @@ impl Agent {
             wakes: BTreeSet::new(),
             answers: VecDeque::new(),
             counts: Counts::default(),
+            is_draining: false,
         }
     }
 
@@ -152,7 +105,13 @@ impl Agent {
             Event::Capacity(link, capacity) => {
                 self.links.set_capacity(link, capacity);
                 if self.links.end(link).is_some_and(|end| self.neighbours.can_reach(end)) {
-                    self.neighbours.announce(link, capacity.0);
+                    self.announce(now, link, capacity);
+                }
+            }
+            Event::Drain => {
+                self.is_draining = true;
+                for link in self.settings.links.iter().map(|link| link.link).collect::<Vec<_>>() {
+                    self.announce(now, link, Rate(0.0));
                 }
             }
         }
@@ -243,7 +202,7 @@ impl Agent {
     fn follow_renewal(&mut self, now: Time) {
         for (id, is_up) in self.neighbours.take_changed() {
             for (link, capacity) in self.links.to(id) {
-                self.neighbours.announce(link, if is_up { capacity.0 } else { 0.0 });
+                self.announce(now, link, if is_up { capacity } else { Rate(0.0) });
             }
         }
         while self.neighbours.take_renewed() {
@@ -261,8 +220,9 @@ impl Agent {
         }
     }
 
-    fn send(&mut self, id: AgentId, parcel: Parcel) {
-        self.neighbours.send(id, Payload::Parcel(parcel));
+    /// Tells others of the capacity of a link: none before the agent ends.
+    fn announce(&mut self, now: Time, link: u32, capacity: Rate) {
+        self.neighbours.announce(now, link, if self.is_draining { 0.0 } else { capacity.0 });
     }
 
     /// Handles a packet from a neighbour.
@@ -284,7 +244,7 @@ impl Agent {
             }
             () if parcel.wants_reply => {
                 parcel.is_returning = true;
-                self.send(from, parcel);
+                self.neighbours.send(from, from, parcel);
             }
             () => {}
         }
@@ -292,12 +252,18 @@ impl Agent {
 
     /// Sends a packet over the link at its present position, which has to be one of this agent's.
     fn go_on(&mut self, now: Time, mut parcel: Parcel) {
+        if self.is_stale(&parcel) {
+            return;
+        }
         let at = usize::from(parcel.at);
         let next = parcel.steps.get(at + 1).map_or(parcel.end, |step| step.agent);
         let is_link = parcel.steps[at].agent == self.settings.id && self.links.end(parcel.steps[at].link) == Some(next);
+        // A path with a loop would cross a hop many times.
+        let is_here = |agent: AgentId| usize::from(agent == self.settings.id);
+        let is_once = parcel.steps.iter().map(|step| is_here(step.agent)).sum::<usize>() + is_here(parcel.end) == 1;
         let is_twice = parcel.wants_reply && self.in_flight.has(&parcel);
         let fate = match () {
-            () if !is_link || !parcel.are_fields_sound() => Some(Fate::Lost),
+            () if !is_link || !is_once || !parcel.are_fields_sound() => Some(Fate::Lost),
             () if is_twice || parcel.at >= parcel.reach => Some(Fate::Refused),
             () if !self.neighbours.can_reach(next) => Some(Fate::Away),
             () => None,
@@ -306,13 +272,36 @@ impl Agent {
             self.counts.lost += 1;
             return self.turn_round(now, parcel, fate);
         }
-        self.show(now, &mut parcel);
+        let from = sender(&parcel, at);
+        let waiting = self.neighbours.waiting_of(from, next);
+        if !parcel.wants_reply && waiting >= 2 * self.settings.packets {
+            return self.neighbours.overflow(now, from);
+        }
+        let is_surplus = waiting.max(self.in_flight.of(from)) >= self.settings.packets;
+        let leave = if parcel.wants_reply && is_surplus {
+            parcel.fate = Fate::Refused;
+            self.counts.refused += 1;
+            self.links.forget(now, &parcel)
+        } else {
+            self.show(now, &mut parcel)
+        };
+        if let Some(leave) = leave {
+            self.neighbours.send(from, next, leave);
+        }
         match parcel.fate {
             Fate::Refused => return self.turn_round(now, parcel, Fate::Refused),
             Fate::Counted if parcel.wants_reply => self.in_flight.insert(now, &parcel),
             _ => {}
         }
-        self.send(next, parcel);
+        self.neighbours.send(from, next, parcel);
+    }
+
+    /// Whether a packet is of another generation, and counts nowhere any more. It is dropped: the agents after this one
+    /// heard of the renewal before, and those before it hear of the renewal, at which they forget the packet.
+    fn is_stale(&mut self, parcel: &Parcel) -> bool {
+        let is_stale = parcel.generation != self.neighbours.generation();
+        self.counts.stale += u64::from(is_stale);
+        is_stale
     }
 
     /// Sends a packet back that does not cross the link at its present position.
@@ -323,23 +312,24 @@ impl Agent {
         parcel.fate = fate;
         parcel.reach = parcel.at;
         parcel.is_returning = true;
-        self.go_before(now, parcel);
+        self.go_before(now, parcel, None);
     }
 
-    /// Sends a packet on its way back to before the link at its present position.
-    fn go_before(&mut self, now: Time, mut parcel: Parcel) {
+    /// Sends a packet on its way back to before the link at its present position; it comes from the neighbour after the
+    /// link, or turns round here.
+    fn go_before(&mut self, now: Time, mut parcel: Parcel, from: Option<AgentId>) {
         if parcel.at == 0 {
             return self.reply(now, parcel);
         }
         parcel.at -= 1;
         let to = parcel.steps[usize::from(parcel.at)].agent;
-        self.send(to, parcel);
+        self.neighbours.send(from.unwrap_or(to), to, parcel);
     }
 
     /// Handles a packet that a neighbour sends back over one of this agent's links.
     fn on_return(&mut self, now: Time, from: AgentId, parcel: Parcel) {
-        if parcel.generation != self.neighbours.generation() {
-            return self.go_back(now, parcel);
+        if self.is_stale(&parcel) {
+            return;
         }
         match self.in_flight.take(parcel) {
             Ok(parcel) => self.go_back(now, parcel),
@@ -354,12 +344,16 @@ impl Agent {
     /// Handles a packet that has crossed one of this agent's links on the way back.
     fn go_back(&mut self, now: Time, mut parcel: Parcel) {
         self.show(now, &mut parcel);
-        self.go_before(now, parcel);
+        let from = self.links.end(parcel.steps[usize::from(parcel.at)].link);
+        self.go_before(now, parcel, from);
     }
 
-    fn show(&mut self, now: Time, parcel: &mut Parcel) {
+    /// Has the link at the present position of a packet count it; returns a packet for the links after it, if these are to
+    /// forget the session.
+    fn show(&mut self, now: Time, parcel: &mut Parcel) -> Option<Parcel> {
         let fate = parcel.fate;
-        if !self.links.on_parcel(now, parcel) {
+        let seen = self.links.on_parcel(now, parcel);
+        if !seen.is_allowed {
             self.neighbours.doubt(now, sender(parcel, parcel.at.into()));
         }
         match parcel.fate {
@@ -368,6 +362,7 @@ impl Agent {
             Fate::Lost | Fate::Away => self.counts.lost += 1,
             Fate::Refused => self.counts.refused += u64::from(fate != Fate::Refused),
         }
+        seen.leave
     }
 
     fn reply(&mut self, now: Time, parcel: Parcel) {
@@ -383,8 +378,8 @@ impl Agent {
             client.heard = now;
             match ask {
                 Ask::Join { .. } | Ask::Open { .. } => {
-                    let reason = "it has joined already".to_owned();
-                    self.answers.push_back(Action::Tell(id, Answer::Refused { reason }));
+                    let refusal = Refusal::lasting("it has joined already");
+                    self.answers.push_back(Action::Tell(id, refusal.into()));
                 }
                 Ask::Demand { demand } => client.session.set_demand(now, Rate(demand)),
                 Ask::Paths { paths } => client.session.set_paths(now, paths),
@@ -393,8 +388,8 @@ impl Agent {
             }
             return self.settle(now, id);
         }
-        let Ask::Join { protocol, claim, demand, paths } = ask else { return };
-        let session = self.session(id, protocol, claim, demand, paths);
+        let Ask::Join { protocol, claim, reserved, demand, paths } = ask else { return };
+        let session = self.session(id, protocol, claim, (Rate(reserved), Rate(demand)), paths);
         match session {
             Ok(mut session) => {
                 session.begin(now, self.neighbours.generation());
@@ -402,7 +397,7 @@ impl Agent {
                 self.wakes.insert((now, id));
                 self.settle(now, id);
             }
-            Err(reason) => self.answers.push_back(Action::Tell(id, Answer::Refused { reason })),
+            Err(refusal) => self.answers.push_back(Action::Tell(id, refusal.into())),
         }
     }
 
@@ -411,16 +406,20 @@ impl Agent {
         id: ClientId,
         number: u8,
         claim: f64,
-        demand: f64,
+        (reserved, demand): (Rate, Rate),
         paths: Vec<(Vec<Step>, AgentId)>,
-    ) -> Result<Session, String> {
+    ) -> Result<Session, Refusal> {
+        if self.is_draining {
+            return Err(Refusal::passing("the agent ends soon"));
+        }
         if self.clients.len() >= self.settings.clients {
-            return Err(format!("there are {} sessions already, which is the most", self.settings.clients));
+            let reason = format!("there are {} sessions already, which is the most", self.settings.clients);
+            return Err(Refusal::passing(reason));
         }
         let protocol = self.settings.protocols.get(usize::from(number)).cloned();
         let protocol = protocol.ok_or_else(|| format!("there is no protocol {number}"))?;
-        let beginning = Beginning { protocol: (number, protocol), claim, demand: Rate(demand), paths };
-        Session::new(id, self.settings.gap, beginning)
+        let beginning = Beginning { protocol: (number, protocol), claim, reserved, demand, paths };
+        Ok(Session::new(id, self.settings.gap, beginning)?)
     }
 
     /// Sends the packets and answers of an application's session.

@@ -2,8 +2,11 @@
 
 use std::ops::Add;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// Counters since the start of the agent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
     /// Number of control packets that links counted.
     pub counted: u64,

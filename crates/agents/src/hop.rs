@@ -3,10 +3,16 @@
 
 use std::collections::VecDeque;
 
-use crate::message::{HopMessage, Instance, Payload};
+use crate::link_states::{LinkKey, LinkStates};
+use crate::message::{AgentId, HopMessage, Instance, Parcel, Payload};
+use crate::waiting::Waiting;
 
 /// Number of messages after which an acknowledgement is sent.
 const HEARD: u64 = 16;
+
+/// The most messages that are handed out and not acknowledged; the others wait. A connection that takes this many and
+/// the acknowledgements beside them never overflows.
+pub(crate) const WINDOW: usize = 4096;
 
 /// The result of a message at a hop, for its agent.
 #[derive(Debug, PartialEq)]
@@ -31,9 +37,11 @@ pub(crate) struct Hop {
     other: Instance,
     /// Whether there is a connection on which the neighbour has said hello.
     is_up: bool,
-    /// The messages that the neighbour has not acknowledged, from number `first` on.
-    kept: VecDeque<Payload>,
+    /// The messages that were handed out and that the neighbour has not acknowledged, from number `first` on.
+    sent: VecDeque<Payload>,
     first: u64,
+    /// What was not handed out yet.
+    waits: Waiting,
     /// Number of the neighbour's messages received, and number of these acknowledged.
     heard: u64,
     told: u64,
@@ -79,20 +87,60 @@ impl Hop {
         is_news
     }
 
-    /// Number of messages that wait for the neighbour's acknowledgement.
+    /// Number of messages that wait for the neighbour's acknowledgement, without renewals and news of links that were not
+    /// handed out yet: of these there is one for each agent and link at most.
     pub fn waiting(&self) -> usize {
-        self.kept.len()
+        self.sent.len() + self.waits.parcels()
     }
 
-    /// Sends a payload to the neighbour.
-    pub fn send(&mut self, payload: Payload, out: &mut Vec<HopMessage>) {
-        if self.is_up {
-            out.push(HopMessage::Payload { number: self.first + self.kept.len() as u64, payload: payload.clone() });
+    /// Number of packets of a sender that were not handed out yet.
+    pub fn waiting_of(&self, from: AgentId) -> usize {
+        self.waits.parcels_of(from)
+    }
+
+    /// Sends a packet of a sender to the neighbour: now, or when [`Self::feed`] is called and the neighbour takes it.
+    pub fn send(&mut self, from: AgentId, parcel: Parcel, out: &mut Vec<HopMessage>) {
+        if self.has_room() && self.waits.is_empty() {
+            self.hand_out(Payload::Parcel(parcel), out);
+        } else {
+            self.waits.add_parcel(from, parcel);
         }
-        self.kept.push_back(payload);
     }
 
-    /// Handles a message of the neighbour, and adds replies to `out`.
+    /// Notes a renewal of an agent that the neighbour is to hear of before any later packet.
+    pub fn tell_renewal(&mut self, agent: AgentId, renewal: Payload) {
+        self.waits.add_renewal(agent, renewal);
+    }
+
+    /// Notes a link of which the neighbour is to hear the last news.
+    pub fn tell_link(&mut self, key: LinkKey) {
+        self.waits.add_link(key);
+    }
+
+    /// Forgets the packets that wait: they are of an earlier generation.
+    pub fn forget_parcels(&mut self) {
+        self.waits.forget_parcels();
+    }
+
+    /// Hands out what waits, as far as the neighbour takes it.
+    pub fn feed(&mut self, links: &LinkStates, out: &mut Vec<HopMessage>) {
+        while self.has_room()
+            && let Some(payload) = self.waits.next(links)
+        {
+            self.hand_out(payload, out);
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.is_up && self.sent.len() < WINDOW
+    }
+
+    fn hand_out(&mut self, payload: Payload, out: &mut Vec<HopMessage>) {
+        out.push(HopMessage::Payload { number: self.first + self.sent.len() as u64, payload: payload.clone() });
+        self.sent.push_back(payload);
+    }
+
+    /// Handles a message of the neighbour, and adds replies to `out`; [`Self::feed`] follows.
     pub fn on_message(&mut self, message: HopMessage, out: &mut Vec<HopMessage>) -> Heard {
         match message {
             HopMessage::Hello { own, heard, of, proof } => self.on_hello(own, (heard, of), proof, out),
@@ -131,15 +179,15 @@ impl Hop {
         // The neighbour gave up what was on its way here, or this agent what was on its way there.
         let is_new = self.other.epoch != 0 && (other != self.other || (of != self.own && of != Instance::default()));
         if other != self.other {
-            let waits = if self.other.epoch == 0 { std::mem::take(&mut self.kept) } else { VecDeque::new() };
-            *self = Self { own: self.own, other, kept: waits, ..Self::default() };
+            let waits = if self.other.epoch == 0 { std::mem::take(&mut self.waits) } else { Waiting::default() };
+            *self = Self { own: self.own, other, waits, ..Self::default() };
         }
         let heard = if of == self.own { heard } else { 0 };
         if !self.on_heard(heard) || self.first != heard {
             return Heard::Unruly;
         }
         self.is_up = true;
-        let again = self.kept.iter().enumerate();
+        let again = self.sent.iter().enumerate();
         out.extend(again.map(|(place, payload)| HopMessage::Payload {
             number: self.first + place as u64,
             payload: payload.clone(),
@@ -148,10 +196,10 @@ impl Hop {
     }
 
     fn on_heard(&mut self, count: u64) -> bool {
-        let Some(new) = count.checked_sub(self.first).filter(|&new| new <= self.kept.len() as u64) else {
+        let Some(new) = count.checked_sub(self.first).filter(|&new| new <= self.sent.len() as u64) else {
             return false;
         };
-        self.kept.drain(..new as usize);
+        self.sent.drain(..new as usize);
         self.first = count;
         true
     }

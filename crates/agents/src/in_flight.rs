@@ -1,11 +1,12 @@
 //! The packets of other agents and of own sessions that have crossed a link of the agent, and have not come back.
 //!
 //! A session has one packet on each path at a time, so these are no more than there are sessions on the links, and
-//! nothing is kept of a session between its packets. What comes back is compared with what was sent: a neighbour cannot
+//! nothing is kept of a session between its packets. The agent counts the packets of each sender, and lets no sender have
+//! more than its number of them. What comes back is compared with what was sent: a neighbour cannot
 //! change what links before it have counted, answer twice, or answer what was not sent to it. If it does not answer, the
 //! agent answers in its place.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use anabranch_core::{Span, Time};
 
@@ -37,11 +38,17 @@ pub(crate) enum False {
     Changed(Box<Parcel>),
 }
 
+/// The time for each link after a link is the time for the last one, divided by this: with 10 s, 2 s, and 136 s for the
+/// longest path.
+const FOR_EACH_LINK: u64 = 5;
+
 /// The packets that are on their way.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
     all: HashMap<Key, Sent>,
     deadlines: BTreeSet<(Time, Key)>,
+    /// Number of packets of each sender: a neighbour, or the agent itself.
+    counts: BTreeMap<AgentId, usize>,
     patience: Span,
 }
 
@@ -59,7 +66,7 @@ impl Key {
 }
 
 impl InFlight {
-    /// Nothing; a packet that has not come back after `patience`, and as long again for each link after, is answered.
+    /// Nothing; a packet that has not come back over the last link of its path after `patience` is answered.
     pub fn new(patience: Span) -> Self {
         Self { patience, ..Self::default() }
     }
@@ -74,22 +81,45 @@ impl InFlight {
         self.all.len()
     }
 
+    /// Number of packets of a sender on their way.
+    pub fn of(&self, from: AgentId) -> usize {
+        self.counts.get(&from).copied().unwrap_or(0)
+    }
+
     /// Notes a packet that crosses a link, as it goes on.
     pub fn insert(&mut self, now: Time, parcel: &Parcel) {
         let key = Key::of(parcel);
-        // Who is nearer to the trouble answers first.
-        let after = (parcel.steps.len() - usize::from(parcel.at)) as u64;
-        let deadline = now + Span(self.patience.0 * after);
+        let deadline = now + self.time_for(parcel);
         if let Some(sent) = self.all.insert(key, Sent { parcel: parcel.clone(), deadline }) {
             self.deadlines.remove(&(sent.deadline, key));
+        } else {
+            *self.counts.entry(key.from).or_default() += 1;
         }
         self.deadlines.insert((deadline, key));
+    }
+
+    /// The time that a packet has to come back. Who is nearer to the trouble answers first, and the answer may be held up
+    /// by a hop that is away for a moment.
+    fn time_for(&self, parcel: &Parcel) -> Span {
+        let after = (parcel.steps.len() - usize::from(parcel.at) - 1) as u64;
+        Span(self.patience.0 + self.patience.0 / FOR_EACH_LINK * after)
+    }
+
+    fn remove(&mut self, key: &Key) -> Option<Sent> {
+        let sent = self.all.remove(key)?;
+        if let Some(count) = self.counts.get_mut(&key.from) {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&key.from);
+            }
+        }
+        Some(sent)
     }
 
     /// Takes out the packet that has come back; as it is to be passed on, or why it is not.
     pub fn take(&mut self, back: Parcel) -> Result<Parcel, False> {
         let key = Key::of(&back);
-        let Some(sent) = self.all.remove(&key) else { return Err(False::Unknown) };
+        let Some(sent) = self.remove(&key) else { return Err(False::Unknown) };
         self.deadlines.remove(&(sent.deadline, key));
         let sent = sent.parcel;
         let is_same = (back.joining, back.protocol, back.before, back.reach, back.wants_reply)
@@ -114,13 +144,14 @@ impl InFlight {
     pub fn overdue(&mut self, now: Time) -> Option<Parcel> {
         let &(deadline, key) = self.deadlines.first().filter(|&&(deadline, _)| deadline <= now)?;
         self.deadlines.remove(&(deadline, key));
-        self.all.remove(&key).map(|sent| sent.parcel)
+        self.remove(&key).map(|sent| sent.parcel)
     }
 
     /// Forgets all packets.
     pub fn clear(&mut self) {
         self.all.clear();
         self.deadlines.clear();
+        self.counts.clear();
     }
 }
 

@@ -26,6 +26,14 @@
 //!   sessions than it may.
 //! - Renewals that a neighbour causes are few: with each it comes closer to being held off.
 //!
+//! Four rules bound what a neighbour can do that sends much:
+//! - A hop takes some thousands of messages at a time. The rest waits, and what waits is handed out in turns: the packets
+//!   of one sender do not keep those of another from the hop (`waiting`).
+//! - Each sender has a greatest number of packets on their way. The agent refuses more: the session does without the path
+//!   for some seconds, all links forget it, and nobody is accused.
+//! - News of a link pass once a second, the newest of them, and only of links of the network.
+//! - A packet crosses a node once, and only in its own generation; one without a reply has to take a session away.
+//!
 //! So a neighbour that lies can take rates from the sessions that cross it, and from those that share a link after it with
 //! sessions that it pretends to have, as far as the greatest claims of a neighbour allow.
 
@@ -37,20 +45,26 @@ mod link_states;
 mod links;
 pub mod message;
 mod neighbours;
+mod proofs;
 mod renewals;
 mod session;
+mod settings;
 mod standing;
 #[cfg(test)]
 mod tests;
 mod view;
+mod waiting;
 
-pub use agent::{Action, Agent, Event, LinkSettings, Settings};
+pub use agent::{Action, Agent, Event};
 pub use counts::Counts;
+pub use links::LinkSettings;
 pub use message::{
-    AgentId, Answer, Ask, ClientId, Fields, HopMessage, Instance, LinkNews, MessageError, Parcel, Payload, Stamp, Step,
+    AgentId, Answer, Ask, ClientId, Fields, HopMessage, Instance, LinkNews, MessageError, Parcel, Payload, Refusal,
+    Stamp, Step,
 };
-pub use neighbours::{Proofs, Unproved};
-pub use view::{LinkView, NeighbourState, NeighbourView, SessionState, SessionView, View};
+pub use proofs::{Proofs, Unproved};
+pub use settings::Settings;
+pub use view::{Limit, LinkView, NeighbourState, NeighbourView, PathView, SessionState, SessionView, View};
 
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::d_slen;

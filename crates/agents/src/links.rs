@@ -54,6 +54,14 @@ struct Link {
 /// The part of each neighbour in the sums of a link; the agent itself sends the packets of its own sessions.
 type Accounts = BTreeMap<AgentId, Account>;
 
+/// What a link did with a packet.
+pub(crate) struct Seen {
+    /// Whether the sums of the link allow the packet.
+    pub is_allowed: bool,
+    /// A packet for the links after it, which forget the session.
+    pub leave: Option<Parcel>,
+}
+
 /// A substitute for data queues, which agents do not see; the protocols that they carry do not use queues.
 struct Unseen;
 
@@ -144,49 +152,71 @@ impl Links {
                 let (all, here) = (claims(account.all), claims(account.here));
                 let capacity = handed_out(link.capacity, link.parts.get(protocol).copied());
                 let capacity = if capacity.0 >= UNLIMITED { Rate(f64::INFINITY) } else { capacity };
-                rows.push(LinkView { link: number, protocol, capacity, claims: all, claims_here: here });
+                let reserved = Rate(claims(account.reserved));
+                rows.push(LinkView { link: number, protocol, capacity, claims: all, claims_here: here, reserved });
             }
         }
         rows
     }
 
-    /// Handles a packet at the link at its present position, on its way there or back; returns whether the sums of the
-    /// link allow it.
-    pub fn on_parcel(&mut self, now: Time, parcel: &mut Parcel) -> bool {
+    /// Handles a packet at the link at its present position, on its way there or back.
+    pub fn on_parcel(&mut self, now: Time, parcel: &mut Parcel) -> Seen {
+        let mut seen = Seen { is_allowed: true, leave: None };
         let at = usize::from(parcel.at);
         let from = sender(parcel, at);
-        let Some(link) = self.all.get_mut(&parcel.steps[at].link) else { return true };
+        let Some(link) = self.all.get_mut(&parcel.steps[at].link) else { return seen };
         let protocol = usize::from(parcel.protocol);
-        let Some((controls, accounts)) = link.controls.get_mut(protocol) else { return true };
+        let Some((controls, accounts)) = link.controls.get_mut(protocol) else { return seen };
         let capacity = handed_out(link.capacity, link.parts.get(protocol).copied());
         parcel.ceiling = parcel.ceiling.min(capacity.0);
         if parcel.generation != self.generation {
             parcel.fate = Fate::Stale;
-            return true;
+            return seen;
         }
         let place = (parcel.position(), parcel.is_returning);
         let (fields, sums) = (parcel.fields, controls.of(0).account());
         parcel.fields = show(controls.as_mut(), (now, capacity), place, fields, &mut self.orders);
-        let (Some(sums), Some(new)) = (sums, controls.of(0).account()) else { return true };
+        let (Some(sums), Some(new)) = (sums, controls.of(0).account()) else { return seen };
         let part = accounts.get(&from).copied().unwrap_or_default() + (new - sums);
-        let is_allowed = parcel.are_fields_sound() && part.is_sound();
-        if is_allowed && (part.all <= link.most || new.all <= sums.all) {
+        seen.is_allowed = parcel.are_fields_sound() && part.is_sound();
+        // A packet without a reply takes a session away: one that does not is of no use to anybody.
+        let is_useful = parcel.wants_reply || parcel.is_returning || new.all < sums.all;
+        let fits = new.reserved as f64 <= capacity.0 * CLAIM as f64 || !fields.are_first();
+        if seen.is_allowed && is_useful && fits && (part.all <= link.most || new.all <= sums.all) {
             keep(accounts, from, part);
-            return true;
+            return seen;
         }
-        // A packet that no agent makes, or one that claims too much: what it did is undone.
+        // A packet that no agent makes, or one that claims or reserves too much: what it did is undone.
         controls.of(0).set_account(sums);
         (parcel.fields, parcel.fate) = (fields, Fate::Refused);
-        // The session joins again without this link, so what was counted of it before is forgotten.
-        if is_allowed
-            && !fields.are_first()
-            && let Some(last) = fields.forgetting()
-        {
-            show(controls.as_mut(), (now, capacity), place, last, &mut self.orders);
-            let left = controls.of(0).account().unwrap_or(sums);
-            keep(accounts, from, accounts.get(&from).copied().unwrap_or_default() + (left - sums));
+        if seen.is_allowed {
+            seen.leave = self.forget(now, parcel);
         }
-        is_allowed
+        seen
+    }
+
+    /// Forgets what the link at the present position of a packet has counted of its session before: the session will join
+    /// again without the link. Returns the packet with which the links after it forget the session.
+    pub fn forget(&mut self, now: Time, parcel: &Parcel) -> Option<Parcel> {
+        let is_counted = !parcel.fields.are_first() && parcel.wants_reply && !parcel.is_returning;
+        if !is_counted || parcel.generation != self.generation {
+            return None;
+        }
+        let at = usize::from(parcel.at);
+        let from = sender(parcel, at);
+        let link = self.all.get_mut(&parcel.steps[at].link)?;
+        let (controls, accounts) = link.controls.get_mut(usize::from(parcel.protocol))?;
+        let sums = controls.of(0).account()?;
+        let (place, last) = ((parcel.position(), false), parcel.fields.forgetting());
+        let fields = show(controls.as_mut(), (now, link.capacity), place, last, &mut self.orders);
+        let left = controls.of(0).account()?;
+        let part = accounts.get(&from).copied().unwrap_or_default() + (left - sums);
+        if !part.is_sound() || left.all >= sums.all {
+            controls.of(0).set_account(sums);
+            return None;
+        }
+        keep(accounts, from, part);
+        Some(Parcel { wants_reply: false, fate: Fate::Counted, fields, ..parcel.clone() })
     }
 }
 

@@ -117,11 +117,19 @@ impl Fields {
         }
     }
 
-    /// The packet with which links forget what they have counted; `None` if it is not one that may count more.
-    pub(crate) fn forgetting(&self) -> Option<Self> {
+    /// Position of the link that sets the rate of the path; one beyond the path if there is none yet.
+    pub(crate) fn setter(&self) -> Position {
         match self {
-            Self::DSlen(probe) => Some(Self::DSlen(d_slen::Probe { is_leave: true, ..*probe })),
-            Self::Slbn(_) => None,
+            Self::DSlen(probe) => probe.setter,
+            Self::Slbn(probe) => probe.setter,
+        }
+    }
+
+    /// The packet with which links forget what they counted before this one.
+    pub(crate) fn forgetting(&self) -> Self {
+        match self {
+            Self::DSlen(probe) => Self::DSlen(d_slen::Probe { is_leave: true, ..*probe }),
+            Self::Slbn(probe) => Self::Slbn(slbn::Probe { kind: slbn::Kind::Leave, next: probe.held, ..*probe }),
         }
     }
 
@@ -298,6 +306,8 @@ pub enum Ask {
         protocol: u8,
         /// Claim of the session relative to others.
         claim: f64,
+        /// Reserved part of the rate in bit/s, which comes before the share of the rest.
+        reserved: f64,
         /// Demand in bit/s; infinite for every rate that the session can get.
         demand: f64,
         /// For each path, its links and the agent at its end.
@@ -313,6 +323,8 @@ pub enum Ask {
         protocol: u8,
         /// Claim of the session relative to others.
         claim: f64,
+        /// Reserved part of the rate in bit/s, which comes before the share of the rest.
+        reserved: f64,
         /// Demand in bit/s; infinite for every rate that the session can get.
         demand: f64,
     },
@@ -337,15 +349,17 @@ impl Ask {
         let good = |(steps, _): &(Vec<Step>, AgentId)| (1..=MOST_LINKS).contains(&steps.len());
         let are_paths = |paths: &Vec<_>| (1..=MOST_PATHS).contains(&paths.len()) && paths.iter().all(good);
         let is_demand = |demand: f64| (0.0..=UNLIMITED).contains(&demand) || demand == f64::INFINITY;
+        let is_claim = |claim: f64| claim.is_finite() && claim > 0.0;
+        let is_reserved = |reserved: f64| (0.0..=UNLIMITED).contains(&reserved);
         match self {
-            Self::Join { claim, demand, paths, .. } => {
-                claim.is_finite() && *claim > 0.0 && is_demand(*demand) && are_paths(paths)
+            Self::Join { claim, reserved, demand, paths, .. } => {
+                is_claim(*claim) && is_reserved(*reserved) && is_demand(*demand) && are_paths(paths)
             }
-            Self::Open { target, paths, claim, demand, .. } => {
+            Self::Open { target, paths, claim, reserved, demand, .. } => {
                 target.len() <= MOST_NAME
                     && (1..=MOST_PATHS).contains(&usize::from(*paths))
-                    && claim.is_finite()
-                    && *claim > 0.0
+                    && is_claim(*claim)
+                    && is_reserved(*reserved)
                     && is_demand(*demand)
             }
             Self::Paths { paths } => are_paths(paths),
@@ -374,7 +388,42 @@ pub enum Answer {
     Refused {
         /// The reason.
         reason: String,
+        /// Whether the same request would be refused again later.
+        is_lasting: bool,
     },
+}
+
+/// The refusal of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The reason.
+    pub reason: String,
+    /// Whether the same request would be refused again later.
+    pub is_lasting: bool,
+}
+
+impl Refusal {
+    /// A refusal that may be another answer later.
+    pub fn passing(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), is_lasting: false }
+    }
+
+    /// A refusal of what is not possible at all.
+    pub fn lasting(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), is_lasting: true }
+    }
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self::lasting(reason)
+    }
+}
+
+impl From<Refusal> for Answer {
+    fn from(Refusal { reason, is_lasting }: Refusal) -> Self {
+        Self::Refused { reason, is_lasting }
+    }
 }
 
 impl Answer {

@@ -1,16 +1,17 @@
 //! The neighbours of an agent: hops to them, their standing, and the renewals of the network.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fmt;
 use std::sync::Arc;
 
 use anabranch_core::{Span, Time, units::SECOND};
 
-use crate::agent::{Action, Settings};
+use crate::agent::Action;
 use crate::hop::{Heard, Hop};
-use crate::link_states::LinkStates;
+use crate::link_states::{LinkStates, Offer};
 use crate::message::{AgentId, HopMessage, LinkNews, Parcel, Payload, Stamp, renewal_text};
+use crate::proofs::Proofs;
 use crate::renewals::Renewals;
+use crate::settings::Settings;
 use crate::standing::Standing;
 use crate::view::{NeighbourState, NeighbourView};
 
@@ -21,33 +22,12 @@ const GRACE: Span = Span(2 * SECOND);
 const ROUND: Span = Span(SECOND);
 
 /// Penalties of a neighbour: for a restart, an end, a message out of order or a packet that no sums allow; for a renewal
-/// that it begins; and for an answer that was false or not given, for which it is held off at once.
+/// that it begins; for news of a link that come more often than any honest agent sends them; and for an answer that was
+/// false or not given, for which it is held off at once.
 const FAULT: f64 = 1.0;
 const UNREST: f64 = 0.3;
+const FLOOD: f64 = 0.1;
 const LIE: f64 = 6.0;
-
-/// Proofs that news come from an agent, so that no other can say them in its name.
-pub trait Proofs: fmt::Debug + Send + Sync {
-    /// The proof of a text of the agent that owns these proofs.
-    fn prove(&self, text: &[u8]) -> Vec<u8>;
-
-    /// Whether a text has this proof of an agent.
-    fn check(&self, agent: AgentId, text: &[u8], proof: &[u8]) -> bool;
-}
-
-/// No proofs: for agents of one program, which do not lie to each other.
-#[derive(Clone, Copy, Debug)]
-pub struct Unproved;
-
-impl Proofs for Unproved {
-    fn prove(&self, _: &[u8]) -> Vec<u8> {
-        Vec::new()
-    }
-
-    fn check(&self, _: AgentId, _: &[u8], _: &[u8]) -> bool {
-        true
-    }
-}
 
 /// All neighbours of an agent.
 pub(crate) struct Neighbours {
@@ -87,7 +67,7 @@ impl Neighbours {
             proofs: settings.proofs.clone(),
             all: settings.neighbours.iter().map(neighbour).collect(),
             renewals: Renewals::default(),
-            links: LinkStates::default(),
+            links: LinkStates::new(settings.known.clone()),
             announced: 0,
             patience: settings.patience,
             waiting: settings.waiting,
@@ -160,6 +140,12 @@ impl Neighbours {
         let mut out = Vec::new();
         let heard = hop.on_message(message, &mut out);
         self.out.extend(out.into_iter().map(|message| Action::Hop(id, message)));
+        let parcel = self.on_heard(now, id, heard);
+        self.feed(id);
+        parcel
+    }
+
+    fn on_heard(&mut self, now: Time, id: AgentId, heard: Heard) -> Option<Parcel> {
         match heard {
             Heard::Nothing => {}
             Heard::Unruly => self.accuse(now, id),
@@ -167,7 +153,7 @@ impl Neighbours {
             Heard::Returned { epoch, proof } => self.on_restart(now, id, epoch, &proof),
             Heard::Payload(Payload::Parcel(parcel)) => return Some(parcel),
             Heard::Payload(Payload::Renewal { agent, stamp, proof }) => self.on_news(now, id, (agent, stamp), &proof),
-            Heard::Payload(Payload::Link(news)) => self.on_link_news(now, id, &news),
+            Heard::Payload(Payload::Link(news)) => self.on_link_news(now, id, news),
         }
         None
     }
@@ -192,8 +178,13 @@ impl Neighbours {
 
     fn on_restart(&mut self, now: Time, id: AgentId, epoch: u64, proof: &[u8]) {
         let stamp = Stamp { epoch, round: 0 };
-        if !self.proofs.check(id, &renewal_text(id, stamp), proof) {
-            return self.accuse(now, id);
+        let is_timely = self.proofs.is_timely(epoch, proof);
+        if !is_timely || !self.proofs.check(id, &renewal_text(id, stamp), proof) {
+            if is_timely {
+                self.accuse(now, id);
+            }
+            // What was on its way to it is lost all the same.
+            return self.give_up(now, id);
         }
         let Some((_, standing)) = self.all.get_mut(&id) else { return };
         standing.away_since = None;
@@ -209,19 +200,14 @@ impl Neighbours {
 
     /// Handles news of a renewal from a neighbour.
     fn on_news(&mut self, now: Time, from: AgentId, (agent, stamp): (AgentId, Stamp), proof: &[u8]) {
-        if !self.renewals.is_news(agent, stamp) {
+        if !self.renewals.is_news(agent, stamp) || !self.proofs.is_timely(stamp.epoch, proof) {
             return;
         }
         if !self.proofs.check(agent, &renewal_text(agent, stamp), proof) {
             return self.accuse(now, from);
         }
-        if agent == from
-            && let Some((_, standing)) = self.all.get_mut(&from)
-        {
-            standing.blame(now, UNREST);
-            if standing.is_held_off(now) {
-                self.give_up(now, from);
-            }
+        if agent == from {
+            self.blame(now, from, UNREST);
         }
         self.on_renewal(now, agent, stamp, proof);
     }
@@ -238,61 +224,118 @@ impl Neighbours {
             self.out.push_back(Action::Cut(agent));
             self.tell_all(agent);
         }
-        let neighbours: Vec<AgentId> = self.all.keys().copied().collect();
-        for id in neighbours {
-            self.send(id, Payload::Renewal { agent, stamp, proof: proof.to_vec() });
+        let told = |(_, standing): &&mut (Hop, Standing)| !standing.is_given_up;
+        for (hop, _) in self.all.values_mut().filter(told) {
+            hop.forget_parcels();
+            hop.tell_renewal(agent, Payload::Renewal { agent, stamp, proof: proof.to_vec() });
         }
+        self.feed_all();
     }
 
     /// Handles news of a link from a neighbour.
-    fn on_link_news(&mut self, now: Time, from: AgentId, news: &LinkNews) {
-        if !self.links.is_news(news) {
-            return;
+    fn on_link_news(&mut self, now: Time, from: AgentId, news: LinkNews) {
+        match self.links.offer(now, from, &news) {
+            Offer::Pass => _ = self.try_spread(now, from, news),
+            Offer::Held { is_surplus: true } => self.blame(now, from, FLOOD),
+            Offer::Held { .. } | Offer::Nothing => {}
         }
-        if !self.proofs.check(news.agent, &news.text(), &news.proof) {
-            return self.accuse(now, from);
+    }
+
+    /// Spreads news of a link if they are proved; whether they are.
+    fn try_spread(&mut self, now: Time, from: AgentId, news: LinkNews) -> bool {
+        if !self.proofs.is_timely(news.stamp.epoch, &news.proof) {
+            return false;
         }
-        self.spread(news, Some(from));
+        let is_proved = from == self.id || self.proofs.check(news.agent, &news.text(), &news.proof);
+        if is_proved {
+            self.spread(now, news, from);
+        } else {
+            self.accuse(now, from);
+        }
+        is_proved
     }
 
     /// Tells all agents the capacity of a link of this agent: 0 if it is down.
-    pub fn announce(&mut self, link: u32, capacity: f64) {
+    pub fn announce(&mut self, now: Time, link: u32, capacity: f64) {
         self.announced += 1;
         let stamp = Stamp { round: self.announced, ..self.stamp };
         let mut news = LinkNews { agent: self.id, link, stamp, capacity, proof: Vec::new() };
         news.proof = self.proofs.prove(&news.text());
-        self.spread(&news, None);
+        if self.links.offer(now, self.id, &news) == Offer::Pass {
+            self.spread(now, news, self.id);
+        }
     }
 
-    fn spread(&mut self, news: &LinkNews, from: Option<AgentId>) {
-        self.links.add(news.clone());
-        self.out.push_back(Action::Link(news.agent, news.link, news.capacity));
-        let neighbours: Vec<AgentId> = self.all.keys().copied().filter(|&id| Some(id) != from).collect();
-        for id in neighbours {
-            self.send(id, Payload::Link(news.clone()));
+    /// Adds to the penalty of a neighbour, which is given up if it is held off then.
+    fn blame(&mut self, now: Time, id: AgentId, penalty: f64) {
+        let Some((_, standing)) = self.all.get_mut(&id) else { return };
+        standing.blame(now, penalty);
+        if standing.is_held_off(now) {
+            self.give_up(now, id);
         }
+    }
+
+    fn spread(&mut self, now: Time, news: LinkNews, from: AgentId) {
+        let key = (news.agent, news.link);
+        self.out.push_back(Action::Link(news.agent, news.link, news.capacity));
+        self.links.add(now, news);
+        for (&id, (hop, standing)) in &mut self.all {
+            if id != from && !standing.is_given_up {
+                hop.tell_link(key);
+            }
+        }
+        self.feed_all();
     }
 
     /// Tells a neighbour about all known renewals and links.
     fn tell_all(&mut self, id: AgentId) {
-        let all: Vec<Payload> = self.renewals.all().chain(self.links.all()).collect();
-        for news in all {
-            self.send(id, news);
+        let Some((hop, _)) = self.all.get_mut(&id).filter(|(_, standing)| !standing.is_given_up) else { return };
+        self.renewals.all().for_each(|(agent, renewal)| hop.tell_renewal(agent, renewal));
+        self.links.keys().for_each(|key| hop.tell_link(key));
+        self.feed(id);
+    }
+
+    /// Hands out what waits for a neighbour, as far as it takes it.
+    fn feed(&mut self, id: AgentId) {
+        let Some((hop, _)) = self.all.get_mut(&id) else { return };
+        let mut out = Vec::new();
+        hop.feed(&self.links, &mut out);
+        self.out.extend(out.into_iter().map(|message| Action::Hop(id, message)));
+    }
+
+    fn feed_all(&mut self) {
+        let neighbours: Vec<AgentId> = self.all.keys().copied().collect();
+        for id in neighbours {
+            self.feed(id);
         }
     }
 
-    /// Sends a payload to a neighbour, unless the neighbour is given up.
-    pub fn send(&mut self, id: AgentId, payload: Payload) {
-        let Some((hop, standing)) = self.all.get_mut(&id) else { return };
+    /// Sends a packet of a sender, which is a neighbour or the agent itself, to a neighbour, unless that is given up.
+    pub fn send(&mut self, from: AgentId, to: AgentId, parcel: Parcel) {
+        let Some((hop, standing)) = self.all.get_mut(&to) else { return };
         if standing.is_given_up {
             return;
         }
         let mut out = Vec::new();
-        hop.send(payload, &mut out);
+        hop.send(from, parcel, &mut out);
         if hop.waiting() > self.waiting {
-            self.overflowing.insert(id);
+            self.overflowing.insert(to);
         }
-        self.out.extend(out.into_iter().map(|message| Action::Hop(id, message)));
+        self.out.extend(out.into_iter().map(|message| Action::Hop(to, message)));
+    }
+
+    /// Number of packets of a sender that wait for a neighbour.
+    pub fn waiting_of(&self, from: AgentId, to: AgentId) -> usize {
+        self.all.get(&to).map_or(0, |(hop, _)| hop.waiting_of(from))
+    }
+
+    /// Handles a packet without a reply that is dropped, since too many of its sender wait: sums after this agent are
+    /// wrong, and are computed anew.
+    pub fn overflow(&mut self, now: Time, from: AgentId) {
+        if self.next_round.is_none() {
+            self.blame(now, from, UNREST);
+            self.begin_round(now);
+        }
     }
 
     /// Handles an answer that was false or not given: sums after the neighbour may be wrong, and are computed anew.
@@ -360,7 +403,7 @@ impl Neighbours {
         let end = |(_, standing): &(Hop, Standing)| {
             standing.away_since.filter(|_| !standing.is_given_up).map(|since| since + self.patience)
         };
-        self.all.values().filter_map(end).chain(self.next_round).min()
+        self.all.values().filter_map(end).chain(self.next_round).chain(self.links.next_at()).min()
     }
 
     /// Does the work that is due.
@@ -375,6 +418,13 @@ impl Neighbours {
         }
         if self.next_round.is_some_and(|next| next <= now) {
             self.begin_round(now);
+        }
+        while let Some(held) = self.links.due(now) {
+            for (from, news) in held {
+                if self.links.is_news(&news) && self.try_spread(now, from, news) {
+                    break;
+                }
+            }
         }
     }
 }

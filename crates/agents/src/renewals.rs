@@ -38,8 +38,11 @@ impl Renewals {
     }
 
     /// The news of all renewals.
-    pub fn all(&self) -> impl Iterator<Item = Payload> {
-        self.last.iter().map(|(&agent, (stamp, proof))| Payload::Renewal { agent, stamp: *stamp, proof: proof.clone() })
+    pub fn all(&self) -> impl Iterator<Item = (AgentId, Payload)> {
+        let news = |(&agent, (stamp, proof)): (&AgentId, &(Stamp, Vec<u8>))| {
+            (agent, Payload::Renewal { agent, stamp: *stamp, proof: proof.clone() })
+        };
+        self.last.iter().map(news)
     }
 }
 

@@ -1,13 +1,15 @@
 //! The session of an application: the control of its source, and its packets.
 
+use std::sync::Arc;
+
 use anabranch_core::{Bytes, Rate, Span, Time, units::SECOND};
 use anabranch_proto::control::{ConnectionView, PacketOrder};
 use anabranch_proto::protocols::{Control, Demands};
 use anabranch_proto::{LinkControls, LinkOrders, Orders, Protocol, SourceControl};
 
 use crate::links::show;
-use crate::message::{AgentId, Answer, ClientId, Fate, Fields, Parcel, Step, UNLIMITED};
-use crate::view::{SessionState, SessionView};
+use crate::message::{AgentId, Answer, ClientId, Fate, Fields, Parcel, Refusal, Step, UNLIMITED};
+use crate::view::{Limit, PathView, SessionState, SessionView};
 
 /// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +28,7 @@ enum State {
 
 /// A path of a session.
 struct Path {
-    steps: Vec<Step>,
+    steps: Arc<[Step]>,
     end: AgentId,
     /// Whether packets do not get through, so that the session does without the path.
     is_away: bool,
@@ -34,6 +36,8 @@ struct Path {
     reach: u8,
     /// Least capacity that links reported, in bit/s.
     ceiling: f64,
+    /// What limits the path, as links reported last.
+    limit: Option<Limit>,
     /// Time of the last packet.
     sent: Option<Time>,
     /// Packets to send when the least time between packets has passed.
@@ -62,6 +66,7 @@ impl DemandLink {
 pub(crate) struct Beginning {
     pub protocol: (u8, Protocol),
     pub claim: f64,
+    pub reserved: Rate,
     pub demand: Rate,
     pub paths: Vec<(Vec<Step>, AgentId)>,
 }
@@ -74,6 +79,7 @@ pub(crate) struct Session {
     client: ClientId,
     protocol: (u8, Protocol),
     claim: f64,
+    reserved: Rate,
     demand: Rate,
     paths: Vec<Path>,
     /// Paths that take the place of these when the session joins again.
@@ -102,17 +108,18 @@ pub(crate) struct Session {
 impl Session {
     /// A session that has not joined yet; returns the reason as an error if the session is not possible.
     pub fn new(client: ClientId, gap: Span, beginning: Beginning) -> Result<Self, String> {
-        let Beginning { protocol, claim, demand, paths } = beginning;
+        let Beginning { protocol, claim, reserved, demand, paths } = beginning;
         if !crate::serves(&protocol.1) {
             return Err(format!("agents do not carry the packets of {}", protocol.1.title()));
         }
-        protocol.1.check(claim, paths.len())?;
-        let control = source(&protocol.1, claim, demand, paths.len())?;
+        protocol.1.check(claim, reserved, paths.len())?;
+        let control = source(&protocol.1, claim, (reserved, demand), paths.len())?;
         let count = paths.len();
         Ok(Self {
             client,
             protocol,
             claim,
+            reserved,
             demand,
             paths: paths.into_iter().map(Path::new).collect(),
             next_paths: None,
@@ -153,6 +160,7 @@ impl Session {
         for (path, rate) in self.paths.iter_mut().zip(&mut self.rates) {
             path.ceiling = f64::INFINITY;
             path.due.clear();
+            path.limit = None;
             path.reach = path.steps.len() as u8;
             if path.is_away {
                 *rate = 0.0;
@@ -167,7 +175,7 @@ impl Session {
         }
         self.state = State::Active;
         self.own = self.needs_own().then(|| DemandLink::new(&self.protocol.1, self.demand));
-        if let Ok(control) = source(&self.protocol.1, self.claim, self.demand, self.subflows.len()) {
+        if let Ok(control) = source(&self.protocol.1, self.claim, (self.reserved, self.demand), self.subflows.len()) {
             self.control = control;
         }
         self.control.join(now, &mut self.orders);
@@ -229,10 +237,11 @@ impl Session {
 
     /// Changes the paths. Those that the protocol cannot serve are refused.
     pub fn set_paths(&mut self, now: Time, paths: Vec<(Vec<Step>, AgentId)>) {
-        if let Err(reason) = self.protocol.1.check(self.claim, paths.len()) {
+        if let Err(reason) = self.protocol.1.check(self.claim, self.reserved, paths.len()) {
             return self.refuse(now, &reason);
         }
-        let is_same = |(path, (steps, end)): (&Path, &(Vec<Step>, AgentId))| (&path.steps, &path.end) == (steps, end);
+        let is_same =
+            |(path, (steps, end)): (&Path, &(Vec<Step>, AgentId))| (&*path.steps, &path.end) == (&**steps, end);
         if self.next_paths.is_none() && self.paths.len() == paths.len() && self.paths.iter().zip(&paths).all(is_same) {
             return;
         }
@@ -256,9 +265,9 @@ impl Session {
             State::Waiting => SessionState::Waiting,
             State::Leaving | State::Gone => SessionState::Leaving,
         };
-        let rate = |(path, &rate): (&Path, &f64)| (!path.is_away).then_some(Rate(rate));
-        let rates = self.paths.iter().zip(&self.rates).map(rate).collect();
-        SessionView { client: self.client, state, claim: self.claim, demand: self.demand, rates }
+        let paths = self.paths.iter().zip(&self.rates).map(|(path, &rate)| path.view(rate)).collect();
+        let (claim, reserved, demand) = (self.claim, self.reserved, self.demand);
+        SessionView { client: self.client, state, claim, reserved, demand, paths }
     }
 
     /// Whether the session is leaving for good, or has left.
@@ -300,10 +309,14 @@ impl Session {
         let path = &mut self.paths[place];
         path.ceiling = parcel.ceiling;
         path.reach = parcel.reach;
+        if parcel.fate == Fate::Counted {
+            path.limit = path.limit_of(&parcel);
+        }
         let is_unlimited = parcel.ceiling >= UNLIMITED && self.demand.0.is_infinite();
         match parcel.fate {
-            Fate::Lost => self.refuse(now, "a link of a path does not exist"),
-            Fate::Away | Fate::Refused => self.do_without(now, place),
+            // What this agent says of its own links is right; what comes from elsewhere may be a lie.
+            Fate::Lost if parcel.reach == 0 => self.refuse(now, "the first link of a path does not exist"),
+            Fate::Lost | Fate::Away | Fate::Refused => self.do_without(now, place),
             _ if is_unlimited => self.refuse(now, "no link of a path has a limit, and neither has the session"),
             _ => {}
         }
@@ -326,13 +339,13 @@ impl Session {
         let Some(path) = self.paths.get(usize::from(parcel.path)) else { return false };
         (parcel.joining, parcel.generation, parcel.protocol) == (self.joining, self.generation, self.protocol.0)
             && parcel.fate != Fate::Stale
-            && (&parcel.steps, parcel.end) == (&path.steps, path.end)
+            && (&*parcel.steps, parcel.end) == (&*path.steps, path.end)
             && parcel.before == u8::from(self.own.is_some())
     }
 
     /// Leaves, since the session cannot be served.
     fn refuse(&mut self, now: Time, reason: &str) {
-        self.answers.push(Answer::Refused { reason: reason.to_owned() });
+        self.answers.push(Refusal::lasting(reason).into());
         self.leave(now);
     }
 
@@ -413,7 +426,7 @@ impl Session {
             joining: self.joining,
             path: place as u8,
             protocol: self.protocol.0,
-            steps: path.steps.clone(),
+            steps: path.steps.to_vec(),
             end: path.end,
             before: u8::from(self.own.is_some()),
             at: 0,
@@ -431,7 +444,31 @@ impl Session {
 impl Path {
     fn new((steps, end): (Vec<Step>, AgentId)) -> Self {
         let reach = steps.len() as u8;
-        Self { steps, end, is_away: false, reach, ceiling: f64::INFINITY, sent: None, due: Vec::new() }
+        Self {
+            steps: steps.into(),
+            end,
+            is_away: false,
+            reach,
+            ceiling: f64::INFINITY,
+            limit: None,
+            sent: None,
+            due: Vec::new(),
+        }
+    }
+
+    /// What a packet that has come back says about the limit of the path.
+    fn limit_of(&self, parcel: &Parcel) -> Option<Limit> {
+        let place = parcel.fields.setter();
+        match place.checked_sub(parcel.before) {
+            None => Some(Limit::Demand),
+            Some(place) => self.steps.get(usize::from(place)).map(|&step| Limit::Link(step)),
+        }
+    }
+
+    /// What the path shows of itself, which has this rate.
+    fn view(&self, rate: f64) -> PathView {
+        let (steps, end) = (self.steps.clone(), self.end);
+        PathView { steps, end, rate: (!self.is_away).then_some(Rate(rate)), limit: self.limit }
     }
 
     /// Earliest time of the next packet.
@@ -440,8 +477,13 @@ impl Path {
     }
 }
 
-fn source(protocol: &Protocol, claim: f64, demand: Rate, subflows: usize) -> Result<Box<dyn SourceControl>, String> {
-    let view = ConnectionView { subflows, claim, demand, packet: Bytes(1500), first_window: 1.0 };
+fn source(
+    protocol: &Protocol,
+    claim: f64,
+    (reserved, demand): (Rate, Rate),
+    subflows: usize,
+) -> Result<Box<dyn SourceControl>, String> {
+    let view = ConnectionView { subflows, claim, reserved, demand, packet: Bytes(1500), first_window: 1.0 };
     match protocol.source(&view) {
         Control::Rates(control) => Ok(control),
         Control::Windows(_) => Err(format!("{} keeps windows, and agents grant rates", protocol.title())),

@@ -1,8 +1,10 @@
 //! What an agent shows of itself to those who run it.
 
+use std::sync::Arc;
+
 use anabranch_core::Rate;
 
-use crate::message::{AgentId, ClientId};
+use crate::message::{AgentId, ClientId, Step};
 
 /// What an agent shows of itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,10 +65,34 @@ pub struct SessionView {
     pub state: SessionState,
     /// Claim of the session relative to others.
     pub claim: f64,
+    /// Reserved part of the rate.
+    pub reserved: Rate,
     /// Demand; infinite for every rate that the session can get.
     pub demand: Rate,
-    /// The granted rate of each path; `None` where the path does not work.
-    pub rates: Vec<Option<Rate>>,
+    /// The paths.
+    pub paths: Vec<PathView>,
+}
+
+/// A path of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PathView {
+    /// The links in order.
+    pub steps: Arc<[Step]>,
+    /// The agent at the end.
+    pub end: AgentId,
+    /// The granted rate; `None` where the path does not work.
+    pub rate: Option<Rate>,
+    /// What limits the rate, as far as it is known.
+    pub limit: Option<Limit>,
+}
+
+/// What limits the rate of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The demand of the session.
+    Demand,
+    /// A link of the path.
+    Link(Step),
 }
 
 /// The sums of a link under a protocol.
@@ -82,4 +108,6 @@ pub struct LinkView {
     pub claims: f64,
     /// Claims of the sessions that the link limits.
     pub claims_here: f64,
+    /// Reserved parts of all sessions.
+    pub reserved: Rate,
 }

@@ -12,6 +12,9 @@ use crate::units::{Rate, Short, Time};
 /// The range of a weight, and of a weight times its QoS factor.
 const CLAIMS: RangeInclusive<f64> = 1e-30..=1e30;
 
+/// The greatest reserved part, in bit/s.
+const MOST_RESERVED: f64 = 1e15;
+
 /// A pair of nodes with a demand.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Connection {
@@ -25,6 +28,8 @@ pub struct Connection {
     pub demand: Option<Rate>,
     /// The weight relative to other connections, 1e-30 to 1e30.
     pub weight: f64,
+    /// The reserved part of the rate, which comes before the share that follows from the weight; 0 for none.
+    pub reserved: Rate,
     /// The QoS factor, which lowers the claim, over 0 and at most 1 [ludena2021, sec. IV].
     pub qos: f64,
     /// Time of the start.
@@ -34,10 +39,10 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection without a limited demand, with weight 1, from time 0 on.
+    /// A connection without a limited demand and without a reserved part, with weight 1, from time 0 on.
     pub fn new(name: impl Into<String>, source: NodeId, target: NodeId) -> Self {
-        let (weight, qos, start) = (1.0, 1.0, Time(0));
-        Self { name: name.into(), source, target, demand: None, weight, qos, start, stop: None }
+        let (weight, reserved, qos, start) = (1.0, Rate(0.0), 1.0, Time(0));
+        Self { name: name.into(), source, target, demand: None, weight, reserved, qos, start, stop: None }
     }
 
     /// The effective claim: weight times QoS factor.
@@ -61,6 +66,8 @@ pub enum DemandError {
     Demand(String, f64),
     #[error("connection `{0}`: weight is {weight}; it must be 1e-30 to 1e30", weight = Short(*.1))]
     Weight(String, f64),
+    #[error("connection `{0}`: {bps} bit/s are reserved; it must be 0 to 1e15", bps = Short(*.1))]
+    Reserved(String, f64),
     #[error("connection `{0}`: qos is {qos}; it must be over 0 and at most 1", qos = Short(*.1))]
     Qos(String, f64),
     #[error("connection `{0}`: weight times qos is {claim}; it must be 1e-30 or more", claim = Short(*.1))]
@@ -97,6 +104,9 @@ impl Demands {
             }
             if !CLAIMS.contains(&c.weight) {
                 return Err(DemandError::Weight(name(), c.weight));
+            }
+            if !(0.0..=MOST_RESERVED).contains(&c.reserved.0) {
+                return Err(DemandError::Reserved(name(), c.reserved.0));
             }
             if !(c.qos > 0.0 && c.qos <= 1.0) {
                 return Err(DemandError::Qos(name(), c.qos));
@@ -141,6 +151,9 @@ mod tests {
             Connection { weight: 1e-31, ..plain() },
             Connection { weight: 1e31, ..plain() },
             Connection { qos: 1.5, ..plain() },
+            Connection { reserved: Rate(-1.0), ..plain() },
+            Connection { reserved: Rate(f64::NAN), ..plain() },
+            Connection { reserved: Rate(1e16), ..plain() },
             Connection { weight: 1e-20, qos: 1e-11, ..plain() },
             Connection { stop: Some(Time(0)), ..plain() },
         ];

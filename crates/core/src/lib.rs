@@ -4,6 +4,7 @@ pub mod choice;
 pub mod demand;
 pub mod generate;
 pub mod id;
+pub mod lease;
 pub mod names;
 pub mod network;
 pub mod parse;

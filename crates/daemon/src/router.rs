@@ -1,100 +1,115 @@
-//! The rights of applications to ask for rates, and the paths that sessions take.
+//! Whether sessions are admitted, and the paths that they take.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use anabranch_agents::{AgentId, Ask, ClientId};
+use anabranch_agents::{AgentId, Ask, ClientId, Refusal};
 use anabranch_core::{NodeId, Rate};
 use anabranch_live::agents::Policy;
 
-use crate::config::{Application, demand};
+use crate::directory::{Admitted, Directory};
 use crate::network::Map;
+use crate::rights::{Bounds, Rights};
 
-/// The paths of sessions, and the rights of applications.
+/// The paths of sessions, with the rights of applications.
 pub(crate) struct Router {
     map: Map,
     node: NodeId,
-    rights: Vec<Application>,
-    sessions: BTreeMap<ClientId, Session>,
-}
-
-struct Session {
-    application: String,
-    target: NodeId,
-    paths: usize,
-    most: Rate,
+    rights: Rights,
+    directory: Directory,
 }
 
 impl Router {
-    pub fn new(map: Map, node: NodeId, rights: Vec<Application>) -> Self {
-        Self { map, node, rights, sessions: BTreeMap::new() }
+    pub fn new(map: Map, node: NodeId, rights: Rights, directory: Directory) -> Self {
+        Self { map, node, rights, directory }
     }
 
-    /// The rights of an application; all for the agent itself.
-    fn rights(&self, application: &str, to: &str) -> Result<(Rate, f64, usize), String> {
-        if application.is_empty() {
-            return Ok((Rate(f64::INFINITY), f64::INFINITY, usize::MAX));
+    /// What is done about what an application asks.
+    fn decide(&mut self, application: &str, client: ClientId, ask: Ask) -> Result<Ask, Refusal> {
+        match ask {
+            Ask::Open { target: name, paths, protocol, claim, reserved, demand } => {
+                let admitted = &mut self.directory.open().admitted;
+                if admitted.contains_key(&client) {
+                    return Err(Refusal::lasting("it has joined already"));
+                }
+                let target = self.map.node(&name)?;
+                if target == self.node {
+                    return Err(Refusal::lasting(format!("`{name}` is the node of this agent")));
+                }
+                let Bounds { demand: Rate(most), sessions: count } =
+                    self.rights.session(application, &name, claim, reserved)?;
+                let present = admitted.values().filter(|session| session.application == application).count();
+                if present >= count {
+                    let reason = format!("`{application}` has {count} sessions already, which is the most");
+                    return Err(Refusal::passing(reason));
+                }
+                let found = self.map.paths(self.node, target, paths.into());
+                if found.is_empty() {
+                    return Err(Refusal::passing(format!("there is no path to `{name}` now")));
+                }
+                let (application, paths, weight) = (application.to_owned(), paths.into(), claim);
+                admitted.insert(client, Admitted { application, target, paths, weight, reserved, demand, most });
+                Ok(Ask::Join { protocol, claim, reserved, demand: demand.min(most), paths: found })
+            }
+            Ask::Join { .. } | Ask::Paths { .. } => {
+                Err(Refusal::lasting("this agent finds the paths itself; name the node"))
+            }
+            Ask::Demand { .. } | Ask::Here => {
+                let admitted = &mut self.directory.open().admitted;
+                let Some(session) = admitted.get_mut(&client) else { return Ok(ask) };
+                // Rights may have changed since.
+                let to = self.map.name(session.target);
+                let Bounds { demand: Rate(most), .. } =
+                    self.rights.session(application, to, session.weight, session.reserved)?;
+                let is_other = most.to_bits() != session.most.to_bits() || matches!(ask, Ask::Demand { .. });
+                if let Ask::Demand { demand } = ask {
+                    session.demand = demand;
+                }
+                session.most = most;
+                Ok(if is_other { Ask::Demand { demand: session.demand.min(most) } } else { Ask::Here })
+            }
+            Ask::Leave => Ok(ask),
         }
-        let own = self.rights.iter().find(|rights| rights.name == application);
-        let own = own.ok_or_else(|| format!("this agent knows no application `{application}`"))?;
-        if !own.to.iter().any(|allowed| allowed == "*" || allowed == to) {
-            return Err(format!("`{application}` may not ask for rates to `{to}`, but to {}", own.to.join(", ")));
-        }
-        Ok((demand(own.most), own.weight, own.sessions))
     }
 }
 
 impl Policy for Router {
-    fn admit(&mut self, application: &str, client: ClientId, ask: Ask) -> Result<Ask, String> {
-        match ask {
-            Ask::Open { target: name, paths, protocol, claim, demand } => {
-                if self.sessions.contains_key(&client) {
-                    return Err("it has joined already".to_owned());
-                }
-                let target = self.map.node(&name)?;
-                if target == self.node {
-                    return Err(format!("`{name}` is the node of this agent"));
-                }
-                let (most, weight, count) = self.rights(application, &name)?;
-                if claim > weight {
-                    return Err(format!("`{application}` may ask with a weight of at most {weight}, not {claim}"));
-                }
-                let present = self.sessions.values().filter(|session| session.application == application).count();
-                if present >= count {
-                    return Err(format!("`{application}` has {count} sessions already, which is the most"));
-                }
-                let found = self.map.paths(self.node, target, paths.into());
-                if found.is_empty() {
-                    return Err(format!("there is no path to `{name}` now"));
-                }
-                let session = Session { application: application.to_owned(), target, paths: paths.into(), most };
-                self.sessions.insert(client, session);
-                Ok(Ask::Join { protocol, claim, demand: demand.min(most.0), paths: found })
-            }
-            Ask::Join { .. } | Ask::Paths { .. } => Err("this agent finds the paths itself; name the node".to_owned()),
-            Ask::Demand { demand } => {
-                let most = self.sessions.get(&client).map_or(f64::INFINITY, |session| session.most.0);
-                Ok(Ask::Demand { demand: demand.min(most) })
-            }
-            ask @ (Ask::Leave | Ask::Here) => Ok(ask),
+    fn admit(&mut self, application: &str, client: ClientId, ask: Ask) -> Result<Ask, Refusal> {
+        let answer = self.decide(application, client, ask);
+        if let Err(refusal) = &answer {
+            let refused = &mut self.directory.open().refused;
+            *(if refusal.is_lasting { &mut refused.0 } else { &mut refused.1 }) += 1;
         }
+        answer
     }
 
-    fn on_link(&mut self, agent: AgentId, link: u32, capacity: f64) -> Vec<(ClientId, Ask)> {
-        if !self.map.set_capacity(agent, link, Rate(capacity)) {
-            return Vec::new();
+    fn on_link(&mut self, agent: AgentId, link: u32, capacity: f64) -> bool {
+        let capacity = Rate(capacity);
+        if self.map.has(agent, link) && capacity.is_capacity() {
+            self.directory.open().capacities.insert((agent, link), capacity);
         }
-        let mut asks = Vec::new();
-        for (&client, session) in &self.sessions {
-            let paths = self.map.paths(self.node, session.target, session.paths);
+        let is_other = self.map.set_capacity(agent, link, capacity);
+        if is_other {
+            self.directory.tell_of_links();
+        }
+        is_other
+    }
+
+    fn reroute(&mut self) -> Vec<(ClientId, Ask)> {
+        let admitted = &self.directory.open().admitted;
+        let wanted: BTreeSet<_> = admitted.values().map(|session| (session.target, session.paths)).collect();
+        let find = |(target, count)| ((target, count), self.map.paths(self.node, target, count));
+        let found: BTreeMap<_, _> = wanted.into_iter().map(find).collect();
+        let ask = |(&client, session): (&ClientId, &Admitted)| {
+            let paths = found.get(&(session.target, session.paths)).filter(|paths| !paths.is_empty())?;
             // Without any path the present ones stay: they are tried again.
-            if !paths.is_empty() {
-                asks.push((client, Ask::Paths { paths }));
-            }
-        }
-        asks
+            Some((client, Ask::Paths { paths: paths.clone() }))
+        };
+        admitted.iter().filter_map(ask).collect()
     }
 
     fn on_end(&mut self, client: ClientId) {
-        self.sessions.remove(&client);
+        let mut directory = self.directory.open();
+        directory.admitted.remove(&client);
+        directory.names.remove(&client);
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! load[l]            sum over the paths on l of coefficient * rate;  overload = (load - capacity) / capacity
-//! level[c]           rate of connection c / its weight
-//! larger[c, l, x]    total load on l of the connections with a level over level[c] / (1 - x)
-//! own[p, l]          coefficient * rate of the connection of p, at most the capacity
+//! level[c]           (rate of connection c - its reserved part) / its weight;  below 0: / its reserved part
+//! measure[c]         the greater of the rate and the reserved part: the part x of c is x * measure[c]; the capacity where
+//!                    both are 0 since others have too much reserved
+//! larger[c, l, x]    total load on l of the connections with a level over that of c with the part x more
+//! own[p, l]          coefficient * measure of the connection of p, at most the capacity
 //! shortfall[p, l]    least x for which  1 - load / capacity <= x  and  larger[c, l, x] <= x * own[p, l];  at least 0
 //! shortfall[p]       least over the links of p, and over c's demand: 1 - rate[c] / demand[c]
 //! residual           greatest shortfall[p]
@@ -56,7 +58,8 @@ pub struct Certificate {
     pub worst_path: Option<usize>,
     /// The bottleneck of each path: the link with the least shortfall, if that is within the tolerance.
     pub bottlenecks: Vec<Bottleneck>,
-    /// The level of each connection: its rate divided by its weight.
+    /// The level of each connection: its rate without the reserved part, divided by its weight; where the reserved part
+    /// is not met, the missing share of it, below 0.
     pub levels: Vec<f64>,
     /// The load on each link, in the unit of the capacities.
     pub loads: Vec<f64>,
@@ -87,7 +90,7 @@ pub fn certify(problem: &Problem, path_rates: &[f64], tolerance: f64) -> Certifi
     assert_eq!(path_rates.len(), problem.paths(), "one rate for each path");
     let loads = problem.loads(path_rates);
     let rates = problem.sum_by_connection(path_rates);
-    let levels: Vec<f64> = rates.iter().enumerate().map(|(c, rate)| rate / problem.weight(c)).collect();
+    let levels: Vec<f64> = rates.iter().enumerate().map(|(c, &rate)| problem.level(c, rate)).collect();
     let bad_rate = path_rates.iter().position(|rate| !(rate.is_finite() && *rate >= 0.0));
     let (overload, overloaded_link) = worst((0..problem.links()).map(|link| overload_of(problem, link, loads[link])));
     let (over_demand, over_demand_connection) =
@@ -188,9 +191,11 @@ impl Given<'_> {
                 if self.slacks[l] >= best.0 {
                     continue;
                 }
-                let own = (coefficient * self.rates[c]).min(self.problem.capacity(l));
+                let measure = self.rates[c].max(self.problem.reserved(c));
+                let is_starved = measure == 0.0 && self.problem.has_reserved();
+                let own = if is_starved { f64::INFINITY } else { coefficient * measure }.min(self.problem.capacity(l));
                 if last[l].0 != c || last[l].1.to_bits() != own.to_bits() {
-                    last[l] = (c, own, self.slacks[l].max(larger.outdone(l, self.levels[c], own)));
+                    last[l] = (c, own, self.slacks[l].max(larger.outdone(l, (c, self.rates[c]), own)));
                 }
                 if last[l].2 < best.0 {
                     *best = (last[l].2, Bottleneck::Link(l as u32));
@@ -202,7 +207,7 @@ impl Given<'_> {
 
     /// The greatest level on each link of a connection that has a load there.
     fn tops(&self) -> Vec<f64> {
-        let mut top = vec![0.0f64; self.problem.links()];
+        let mut top = vec![f64::NEG_INFINITY; self.problem.links()];
         for path in (0..self.problem.paths()).filter(|&path| self.path_rates[path] > 0.0) {
             for &link in self.problem.links_of(path) {
                 top[link as usize] = top[link as usize].max(self.level_of(path));

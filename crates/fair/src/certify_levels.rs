@@ -16,8 +16,10 @@
 //! [nace2008, sec. IV].
 //!
 //! ```text
-//! gain[c, k]       (open - rounding) / (cost[c] * rate[c])    possible gain of c alone at the prices of level k
-//! outdone[c, k]    1 - level[c] / greatest level of all connections that pay
+//! measure[c]       the greater of the rate and the reserved part; where both are 0 since others have too much reserved,
+//!                  what it could have alone at these prices
+//! gain[c, k]       (open - rounding) / (cost[c] * measure[c])    possible gain of c alone at the prices of level k
+//! outdone[c, k]    (there - rate[c]) / measure[c] there, at the greatest level of all connections that pay
 //! shortfall[c]     least over the levels that hold c of the greater of both; and its demand: 1 - rate[c] / demand[c]
 //! residual         greatest shortfall[c]; 0 is exactly max-min fair
 //! ```
@@ -118,13 +120,16 @@ impl Given<'_> {
         for level in levels {
             level.prices.iter().for_each(|&(link, price)| prices[link as usize] = price);
             let costs: Vec<f64> = (0..self.problem.connections()).map(|c| self.cost(c, &prices)).collect();
-            let worth = level.prices.iter().map(|&(link, price)| price * self.problem.capacity(link as usize));
-            let open = self.open(level, &prices, &costs) - ROUNDING * worth.sum::<f64>();
+            let value = |&(link, price): &(u32, f64)| price * self.problem.capacity(link as usize);
+            let worth: f64 = level.prices.iter().map(value).sum();
+            let open = self.open(level, &prices, &costs) - ROUNDING * worth;
             let paying = costs.iter().enumerate().filter(|(_, cost)| **cost > 0.0 && cost.is_finite());
-            let top = paying.map(|(c, _)| self.level(c)).fold(0.0, f64::max);
+            let top = paying.map(|(c, cost)| self.level_paying(c, *cost, worth)).fold(f64::NEG_INFINITY, f64::max);
             for c in level.held.iter().map(|&c| c as usize).filter(|&c| costs[c] > 0.0) {
-                let gain = if open > 0.0 { open / (costs[c] * self.rates[c]) } else { 0.0 };
-                let outdone = 1.0 - self.level(c) / top;
+                let own = self.rates[c].max(self.problem.reserved(c));
+                let measure = if own == 0.0 && self.problem.has_reserved() { worth / costs[c] } else { own };
+                let gain = if open > 0.0 { open / (costs[c] * measure) } else { 0.0 };
+                let outdone = self.outdone(c, top);
                 let shortfall = if is_worse(outdone, gain) { outdone } else { gain };
                 if shortfall < shortfalls[c] {
                     shortfalls[c] = shortfall;
@@ -135,8 +140,18 @@ impl Given<'_> {
         shortfalls
     }
 
-    fn level(&self, c: usize) -> f64 {
-        self.rates[c] / self.problem.weight(c)
+    /// The level of a connection that pays `cost` for a unit of its rate. One that pays nothing to speak of has nothing
+    /// to spare, whatever its level.
+    fn level_paying(&self, c: usize, cost: f64, worth: f64) -> f64 {
+        let pays = !self.problem.has_reserved() || self.rates[c] * cost > ROUNDING * worth;
+        if pays { self.problem.level(c, self.rates[c]) } else { f64::NEG_INFINITY }
+    }
+
+    /// The part that a connection lacks of its rate at level `top`.
+    fn outdone(&self, c: usize, top: f64) -> f64 {
+        let (rate, level) = (self.rates[c], self.problem.level(c, self.rates[c]));
+        let there = self.problem.rate_at(c, top);
+        if top <= level { 0.0 } else { (there - rate) / there.max(self.problem.reserved(c)) }
     }
 
     /// The unmet part of a connection's demand, relative to the demand; 0 if no path of the connection can carry more.
@@ -191,6 +206,7 @@ mod tests {
             demand: vec![f64::INFINITY; 3],
             weight: vec![1.0; 3],
             coefficient: vec![],
+            reserved: vec![],
         })
         .unwrap()
     }

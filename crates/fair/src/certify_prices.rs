@@ -291,6 +291,7 @@ mod tests {
             demand: vec![f64::INFINITY, demand, f64::INFINITY],
             weight: vec![1.0; 3],
             coefficient: vec![],
+            reserved: vec![],
         })
         .unwrap()
     }

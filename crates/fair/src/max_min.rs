@@ -1,13 +1,16 @@
 //! Max-min fair rates where every connection has one path: progressive filling [bertsekas1992, sec. 6.5.2].
 //!
 //! All levels rise together. The connections of the link that saturates first freeze, then those of the next link, and
-//! so on. The crate `anabranch-filling` does this on arrays; this module puts connections in its order.
+//! so on. The crate `anabranch-filling` does this on arrays; this module puts connections in its order. Where parts are
+//! reserved, the method for several paths serves one path, too.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use thiserror::Error;
 
 use crate::allocation::Allocation;
+use crate::global_max_min::{Levelled, global_max_min};
 use crate::problem::Problem;
 
 /// An error for a connection that has more than one path.
@@ -29,6 +32,10 @@ pub fn max_min(problem: &Problem) -> Result<Allocation, MultipathError> {
     let several = (0..problem.connections()).find(|&c| problem.paths_of(c).len() > 1);
     if let Some(connection) = several {
         return Err(MultipathError { connection, paths: problem.paths_of(connection).len() });
+    }
+    if problem.has_reserved() {
+        let Levelled { path_rates, connection_rates, converged, .. } = global_max_min(&Arc::new(problem.clone()));
+        return Ok(Allocation { path_rates, connection_rates, passes: 1, converged, residual: 0.0 });
     }
     let (demand, weight) = (in_order(problem.demands(), problem), in_order(problem.weights(), problem));
     let path_rates =

@@ -1,4 +1,9 @@
-//! The allocation problem: capacities, paths, demands and weights, checked and immutable.
+//! The allocation problem: capacities, paths, demands, weights and reserved parts, checked and immutable.
+//!
+//! ```text
+//! rate of a connection at a level = reserved + weight * level      from level 0 on: what comes after the reserved part
+//!                                   reserved * (1 + level)         below 0, down to -1: too much is reserved
+//! ```
 //!
 //! A path of connection c on link l uses `coefficient * rate` of the link's capacity; the coefficient is 1 unless
 //! given.
@@ -6,6 +11,7 @@
 //! - a link of capacity 0 holds every path over it at rate 0; a link of infinite capacity never binds;
 //! - a connection of demand 0, or without a path, has rate 0;
 //! - a path that no finite link and no demand limits is refused;
+//! - of a reserved part over the demand, as much counts as the demand is;
 //! - an amount below 1e-100 counts as 0, and one over 1e100 is refused, so that nothing overflows or is lost.
 
 mod checks;
@@ -15,7 +21,9 @@ use std::sync::Arc;
 use anabranch_filling::SinglePath;
 use thiserror::Error;
 
-use checks::{FACTOR, capacities, check_lengths, check_paths, check_values, demands, is_factor, same_length, weights};
+use checks::{
+    FACTOR, capacities, check_lengths, check_paths, check_values, demands, is_factor, reserved, same_length, weights,
+};
 
 /// The arrays that make up a problem, in the order of its paths.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +40,9 @@ pub struct ProblemParts {
     pub demand: Vec<f64>,
     /// The claim of each connection: positive, finite.
     pub weight: Vec<f64>,
+    /// The reserved part of each connection's rate, which comes before its share: 0 or more, finite; empty if 0
+    /// everywhere.
+    pub reserved: Vec<f64>,
     /// The capacity used for each unit of rate, for each entry of `path_links`; empty if 1 everywhere.
     pub coefficient: Vec<f64>,
 }
@@ -72,6 +83,8 @@ pub struct Problem {
     capacity: Arc<[f64]>,
     demand: Arc<[f64]>,
     weight: Arc<[f64]>,
+    /// The reserved parts as they were given; empty if 0 everywhere.
+    reserved: Arc<[f64]>,
     paths: Arc<PathArrays>,
 }
 
@@ -97,6 +110,8 @@ pub struct Changes {
     pub demand: Option<Vec<f64>>,
     /// The new weight of each connection.
     pub weight: Option<Vec<f64>>,
+    /// The new reserved part of each connection.
+    pub reserved: Option<Vec<f64>>,
 }
 
 impl Problem {
@@ -110,6 +125,7 @@ impl Problem {
         let capacity = capacities(parts.capacity)?;
         let demand = demands(parts.demand)?;
         let weight = weights(parts.weight)?;
+        let reserved = reserved(parts.reserved)?;
         check_values("entry", "coefficient", &parts.coefficient, FACTOR, is_factor)?;
         let (connection_offsets, grouped) = group(&parts.path_connection, weight.len());
         let paths = Arc::new(PathArrays {
@@ -120,7 +136,7 @@ impl Problem {
             connection_offsets,
             grouped,
         });
-        Self { capacity, demand, weight, paths }.limited()
+        Self { capacity, demand, weight, reserved, paths }.limited()
     }
 
     /// A problem with the same paths and other numbers; it costs little more than the check of the numbers.
@@ -132,10 +148,12 @@ impl Problem {
         let capacity = changes.capacity.map(|c| same_length("capacity", c, links, "link").and_then(capacities));
         let demand = changes.demand.map(|d| same_length("demand", d, connections, "connection").and_then(demands));
         let weight = changes.weight.map(|w| same_length("weight", w, connections, "connection").and_then(weights));
+        let parts = changes.reserved.map(|r| same_length("reserved", r, connections, "connection").and_then(reserved));
         let changed = Self {
             capacity: capacity.unwrap_or_else(|| Ok(Arc::clone(&self.capacity)))?,
             demand: demand.unwrap_or_else(|| Ok(Arc::clone(&self.demand)))?,
             weight: weight.unwrap_or_else(|| Ok(Arc::clone(&self.weight)))?,
+            reserved: parts.unwrap_or_else(|| Ok(Arc::clone(&self.reserved)))?,
             paths: Arc::clone(&self.paths),
         };
         changed.limited()
@@ -201,6 +219,31 @@ impl Problem {
     /// Weight of `connection`.
     pub fn weight(&self, connection: usize) -> f64 {
         self.weight[connection]
+    }
+
+    /// Reserved part of the rate of `connection`, at most its demand.
+    pub fn reserved(&self, connection: usize) -> f64 {
+        self.reserved.get(connection).map_or(0.0, |reserved| reserved.min(self.demand[connection]))
+    }
+
+    /// Whether some connection has a reserved part.
+    pub fn has_reserved(&self) -> bool {
+        !self.reserved.is_empty()
+    }
+
+    /// Level of `connection` at a rate: from 0 on, the rate after the reserved part, divided by the weight; below 0, the
+    /// share of the reserved part that is missing.
+    pub fn level(&self, connection: usize, rate: f64) -> f64 {
+        if !self.has_reserved() {
+            return rate / self.weight[connection];
+        }
+        let more = rate - self.reserved(connection);
+        more / if more < 0.0 { self.reserved(connection) } else { self.weight[connection] }
+    }
+
+    /// Rate of `connection` at a level of -1 or more.
+    pub fn rate_at(&self, connection: usize, level: f64) -> f64 {
+        rate_at((self.reserved(connection), self.weight[connection]), level)
     }
 
     /// The demands of all connections.
@@ -281,6 +324,11 @@ impl Problem {
     }
 }
 
+/// Rate of a connection with this reserved part and weight at a level of -1 or more.
+pub(crate) fn rate_at((reserved, weight): (f64, f64), level: f64) -> f64 {
+    reserved + level * if level < 0.0 { reserved } else { weight }
+}
+
 /// Removes excesses over capacities and demands by rounding: divides the rate of each path by the worst excess on it.
 pub(crate) fn trim(problem: &Problem, path_rates: &mut [f64]) {
     let over = |amount: f64, limit: f64| if limit > 0.0 { (amount / limit).max(1.0) } else { 1.0 };
@@ -329,6 +377,7 @@ mod tests {
             demand: vec![f64::INFINITY; 2],
             weight: vec![1.0; 2],
             coefficient: vec![],
+            reserved: vec![],
         }
     }
 

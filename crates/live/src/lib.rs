@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod authority;
+pub mod conditions;
 mod connect;
 pub mod control;
 pub mod feedback;

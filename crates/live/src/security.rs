@@ -154,6 +154,11 @@ impl Identity {
         Fingerprint::of(&self.chain[0])
     }
 
+    /// The certificate.
+    pub fn certificate(&self) -> &CertificateDer<'static> {
+        &self.chain[0]
+    }
+
     /// The name that an authority gives to the holder; `None` if it gives none that is valid now.
     pub fn name(&self, authority: &Authority) -> Option<Name> {
         authority.name(&self.chain[0])

@@ -11,7 +11,7 @@ use anabranch_proto::Protocol;
 use anabranch_proto::window::SubflowSnapshot;
 use tokio::task::JoinHandle;
 
-use crate::control::{Group, MOST_PATHS, MOST_REMOTE, PathState, RemoteSubflow, Unsuited, named};
+use crate::control::{Ceiling, Group, MOST_PATHS, MOST_REMOTE, PathState, RemoteSubflow, Unsuited, named};
 use crate::feedback::{Guidance, Message, Others, Peer, SentSnapshots, receive_feedback, send_feedback};
 use crate::marks::{Marks, Scalable};
 use crate::paths::{AddressPair, PathReport, Paths};
@@ -29,6 +29,10 @@ const FAREWELL: Duration = Duration::from_millis(500);
 
 /// Bytes that are kept until they are acknowledged: a multiple of the windows, a least and a greatest number.
 const SEND_WINDOW: (u64, u64, u64) = (4, 1 << 20, 32 << 20);
+
+/// Seconds of data that are kept under a ceiling, and the least number of bytes.
+const AHEAD: f64 = 0.25;
+const LEAST_KEPT: u64 = 64 << 10;
 
 /// Least number of bytes that are kept where little is to be kept.
 #[cfg(target_os = "linux")]
@@ -434,12 +438,31 @@ impl Session {
         self.group.grant(&by_slot, others);
     }
 
+    /// Sets the most that may be sent, over all paths and over each, in the order of [`Self::paths`].
+    pub fn limit(&self, ceiling: &Ceiling) {
+        let mut by_slot = [None; crate::control::SLOTS];
+        for (slot, rate) in self.paths.slots().into_iter().zip(&ceiling.paths) {
+            if let Some(slot) = slot {
+                by_slot[slot] = Some(*rate);
+            }
+        }
+        self.group.limit(ceiling.total, &by_slot);
+    }
+
     /// Limits the send buffer to the needs of the windows, since buffered data are delayed. To be called now and then
     /// by senders of much data.
     pub fn fit_send_window(&self) {
         let windows: u64 = self.paths().iter().filter(|path| path.is_open).map(|path| path.window_bytes).sum();
         let (times, least, most) = SEND_WINDOW;
         self.connection.set_send_window(windows.saturating_mul(times).clamp(least, most));
+    }
+
+    /// Limits the send buffer to what the ceiling of all paths lets through in a while, if there is one: what is taken then
+    /// goes soon. Nothing more is taken until what there is beyond this has gone.
+    pub fn fit_send_window_to_ceiling(&self) {
+        if let Some(bytes) = self.group.most_within(AHEAD) {
+            self.connection.set_send_window(bytes.clamp(LEAST_KEPT, SEND_WINDOW.2));
+        }
     }
 
     /// Limits the send buffer further than [`Self::fit_send_window`], where unsent data wait elsewhere and are counted

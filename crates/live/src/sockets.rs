@@ -177,7 +177,7 @@ impl Sockets {
 
 impl AsyncUdpSocket for Sockets {
     fn create_sender(&self) -> Pin<Box<dyn UdpSender>> {
-        Box::pin(Sender { all: self.all.clone(), is_markable: self.is_markable, marks: self.marks.clone() })
+        Box::pin(Sender::of(self))
     }
 
     fn poll_recv(
@@ -232,14 +232,32 @@ impl fmt::Debug for Sockets {
     }
 }
 
-/// The sender of an endpoint's packets.
+/// The sender of a connection's packets.
 struct Sender {
     all: Arc<[Own]>,
     is_markable: bool,
     marks: Marks,
+    /// Number of packets since the last of a handshake.
+    since_handshake: u32,
 }
 
+/// Number of packets after the last of a handshake that leave one by one; later ones leave in batches.
+///
+/// The QUIC library makes all packets of a batch as long as the first. If that is a short one of the handshake, it writes
+/// acknowledgements into the next beyond its end, and panics. So a peer that sends much with gaps at once could end the
+/// program. A server sends some packets before the end of the handshake, too.
+const ONE_BY_ONE: u32 = 32;
+
+/// The bit of the first byte that packets of a handshake have, and others have not.
+const LONG_HEADER: u8 = 0x80;
+
 impl Sender {
+    /// The sender of a connection over these sockets.
+    fn of(sockets: &Sockets) -> Self {
+        let (all, marks) = (sockets.all.clone(), sockets.marks.clone());
+        Self { all, is_markable: sockets.is_markable, marks, since_handshake: 0 }
+    }
+
     /// The socket by which a packet leaves.
     fn pick(&self, transmit: &Transmit<'_>) -> &Own {
         let of = |ip: IpAddr| self.all.iter().find(|own| own.name == ip);
@@ -248,8 +266,10 @@ impl Sender {
 }
 
 impl UdpSender for Sender {
-    fn poll_send(self: Pin<&mut Self>, transmit: &Transmit<'_>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_send(mut self: Pin<&mut Self>, transmit: &Transmit<'_>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Transmit { destination, ecn, contents, segment_size, src_ip } = *transmit;
+        let is_of_handshake = contents.first().is_none_or(|first| first & LONG_HEADER != 0);
+        self.since_handshake = if is_of_handshake { 0 } else { self.since_handshake.saturating_add(1) };
         let ecn = self.marks.leaving(destination, self.is_markable, ecn);
         let own = self.pick(transmit);
         let src_ip = if own.has_stand_in() { Some(own.address.ip()) } else { src_ip };
@@ -258,6 +278,9 @@ impl UdpSender for Sender {
     }
 
     fn max_transmit_segments(&self) -> NonZeroUsize {
+        if self.since_handshake <= ONE_BY_ONE {
+            return NonZeroUsize::MIN;
+        }
         self.all.iter().map(|own| own.state.max_gso_segments()).min().unwrap_or(NonZeroUsize::MIN)
     }
 }
@@ -277,7 +300,7 @@ mod tests {
     async fn a_packet_leaves_by_the_socket_of_its_source_address() {
         let locals = names(&["127.0.0.1", "127.0.0.2"]).unwrap();
         let sockets = Sockets::bind(&locals).await.unwrap();
-        let sender = Sender { all: sockets.all.clone(), is_markable: true, marks: Marks::default() };
+        let sender = Sender::of(&sockets);
         let from = |src_ip: Option<&str>| {
             let src_ip = src_ip.map(|ip| ip.parse().unwrap());
             let destination = "127.0.0.1:9".parse().unwrap();
@@ -285,6 +308,25 @@ mod tests {
         };
         let [first, second] = sockets.addresses()[..] else { panic!() };
         assert_eq!((from(None), from(Some("127.0.0.1")), from(Some("127.0.0.2"))), (first, first, second));
+    }
+
+    #[tokio::test]
+    async fn packets_leave_in_batches_some_time_after_the_handshake() {
+        let sockets = Sockets::bind(&names(&["127.0.0.1"]).unwrap()).await.unwrap();
+        let mut sender = Box::pin(Sender::of(&sockets));
+        let destination = sockets.addresses()[0];
+        let most = sockets.all[0].state.max_gso_segments();
+        let mut sent = |first: u8, count: u32| {
+            for _ in 0..count {
+                let contents = &[first, 7];
+                let transmit = Transmit { destination, ecn: None, contents, segment_size: None, src_ip: None };
+                let mut context = Context::from_waker(std::task::Waker::noop());
+                assert!(sender.as_mut().poll_send(&transmit, &mut context).is_ready());
+            }
+            sender.max_transmit_segments()
+        };
+        assert_eq!([sent(0xc0, 1), sent(0x40, ONE_BY_ONE)], [NonZeroUsize::MIN; 2]);
+        assert_eq!([sent(0x40, 1), sent(0xe0, 1), sent(0x41, ONE_BY_ONE + 1)], [most, NonZeroUsize::MIN, most]);
     }
 
     /// Polls sockets for what has arrived, counting how often.
@@ -307,14 +349,13 @@ mod tests {
         let mut sockets = Sockets::bind(&locals).await.unwrap();
         let [first, second] = sockets.names()[..] else { panic!() };
         assert_ne!(first, second);
-        let sender = Sender { all: sockets.all.clone(), is_markable: true, marks: Marks::default() };
         let peer = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         peer.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         for (name, address) in [second, first].into_iter().zip([sockets.addresses()[1], sockets.addresses()[0]]) {
             let destination = peer.local_addr().unwrap();
             let transmit =
                 Transmit { destination, ecn: None, contents: b"out", segment_size: None, src_ip: Some(name) };
-            let mut sender = Box::pin(Sender { all: sender.all.clone(), is_markable: true, marks: Marks::default() });
+            let mut sender = Box::pin(Sender::of(&sockets));
             std::future::poll_fn(|cx| sender.as_mut().poll_send(&transmit, cx)).await.unwrap();
             assert_eq!(peer.recv_from(&mut [0; 9]).unwrap(), (3, address), "it leaves by its own port");
             peer.send_to(b"in", address).unwrap();

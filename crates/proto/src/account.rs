@@ -14,6 +14,10 @@ pub struct Account {
     pub here: i128,
     /// Claims of all visitors, in steps of 2^-60.
     pub all: i128,
+    /// Reserved parts of the visitors that this link limits, in steps of 2^-60 bit/s.
+    pub reserved_here: i128,
+    /// Reserved parts of all visitors, in steps of 2^-60 bit/s.
+    pub reserved: i128,
 }
 
 /// Number of steps of a claim of 1.
@@ -22,7 +26,7 @@ pub const CLAIM: i128 = 1 << 60;
 impl Account {
     /// Whether there can be visitors with these sums.
     pub fn is_sound(&self) -> bool {
-        self.rate >= 0 && (0..=self.all).contains(&self.here)
+        self.rate >= 0 && (0..=self.all).contains(&self.here) && (0..=self.reserved).contains(&self.reserved_here)
     }
 }
 
@@ -34,6 +38,8 @@ impl Add for Account {
             rate: self.rate.wrapping_add(other.rate),
             here: self.here.wrapping_add(other.here),
             all: self.all.wrapping_add(other.all),
+            reserved_here: self.reserved_here.wrapping_add(other.reserved_here),
+            reserved: self.reserved.wrapping_add(other.reserved),
         }
     }
 }
@@ -46,6 +52,8 @@ impl Sub for Account {
             rate: self.rate.wrapping_sub(other.rate),
             here: self.here.wrapping_sub(other.here),
             all: self.all.wrapping_sub(other.all),
+            reserved_here: self.reserved_here.wrapping_sub(other.reserved_here),
+            reserved: self.reserved.wrapping_sub(other.reserved),
         }
     }
 }

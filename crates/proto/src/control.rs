@@ -52,6 +52,8 @@ pub struct ConnectionView {
     pub subflows: usize,
     /// Claim relative to other connections: weight times QoS factor.
     pub claim: f64,
+    /// Reserved part of the rate, which comes before the share of the rest.
+    pub reserved: Rate,
     /// Demand: the most that the connection can use; infinite without a limit. A protocol may ignore it if links
     /// enforce demands: [`crate::protocols::Demands`].
     pub demand: Rate,

@@ -38,7 +38,8 @@ pub fn visitor(subflow: u32, position: Position) -> Visitor {
 
 /// A connection with one subflow that takes all it can get.
 pub fn alone() -> ConnectionView {
-    ConnectionView { subflows: 1, claim: 1.0, demand: Rate(f64::INFINITY), packet: Bytes(1000), first_window: 10.0 }
+    let (demand, reserved) = (Rate(f64::INFINITY), Rate(0.0));
+    ConnectionView { subflows: 1, claim: 1.0, reserved, demand, packet: Bytes(1000), first_window: 10.0 }
 }
 
 /// Checks that a source that gets a reply twice is granted `rate` once and asks again once, and that it leaves with a last

@@ -25,6 +25,12 @@ impl Bits {
         self.0.iter().zip(other.0).all(|(word, wanted)| word & wanted == wanted)
     }
 
+    /// The bits in hexadecimal digits, the first of which has the four bits with the highest numbers.
+    pub fn hex(&self) -> String {
+        let [first, second, third, last] = self.0;
+        format!("{last:016x}{third:016x}{second:016x}{first:016x}")
+    }
+
     /// Number of bits that are set.
     pub fn count(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
@@ -34,6 +40,15 @@ impl Bits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn digits_are_in_the_order_of_numbers() {
+        let mut bits = Bits::default();
+        bits.set(0);
+        bits.set(68);
+        bits.set(255);
+        assert_eq!(bits.hex(), format!("8{}10{}1", "0".repeat(45), "0".repeat(15)));
+    }
 
     #[test]
     fn bits_of_all_words_count() {

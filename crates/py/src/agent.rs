@@ -1,6 +1,7 @@
 //! Agents as daemons, and the authority that names them.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anabranch_daemon::{Config, Running, ask};
@@ -14,28 +15,61 @@ fn config(path: PathBuf) -> PyResult<Config> {
 
 /// An agent that runs.
 #[pyclass(frozen, name = "Agent", module = "anabranch._core")]
-struct PyAgent(std::sync::Mutex<Option<Running>>);
+struct PyAgent(Mutex<Option<Running>>);
 
 #[pymethods]
 impl PyAgent {
+    /// Starts an agent; a dry one prints what it would change instead of changing it.
     #[new]
-    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    #[pyo3(signature = (path, dry=false, page=None))]
+    fn new(py: Python<'_>, path: PathBuf, dry: bool, page: Option<&str>) -> PyResult<Self> {
         let config = config(path)?;
-        let running = py.detach(|| Running::start(config)).map_err(|error| PyOSError::new_err(error.to_string()))?;
-        Ok(Self(std::sync::Mutex::new(Some(running))))
+        let config = if dry { config.dry() } else { config };
+        let running = py
+            .detach(|| Running::start(config, page.map(Arc::from)))
+            .map_err(|error| PyOSError::new_err(error.to_string()))?;
+        Ok(Self(Mutex::new(Some(running))))
     }
 
-    /// Waits for the end of the agent; whether it has ended.
-    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
-        let most = Duration::try_from_secs_f64(seconds).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let running = || self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        Ok(py.detach(|| running().as_ref().is_none_or(|running| running.wait(most))))
+    /// Waits for the end of the agent; why it has ended, if it has.
+    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<String>> {
+        let most = time(seconds)?;
+        let end = py.detach(|| self.lock().as_ref().and_then(|running| running.wait(most)));
+        Ok(end.map(|end| end.to_string()))
+    }
+
+    /// What has happened since the last call: levels as syslog has them, and lines.
+    fn log(&self) -> Vec<(u8, String)> {
+        let lines = self.lock().as_ref().map(Running::log).unwrap_or_default();
+        lines.into_iter().map(|(level, line)| (level as u8, line)).collect()
+    }
+
+    /// Reads the file of the agent again.
+    fn reload(&self, py: Python<'_>) -> PyResult<()> {
+        let reload = || self.lock().as_ref().map_or(Ok(()), Running::reload);
+        py.detach(reload).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Makes ready to end; whether all sessions have left in time.
+    fn drain(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
+        let most = time(seconds)?;
+        Ok(py.detach(|| self.lock().as_ref().is_none_or(|running| running.drain(most))))
     }
 
     /// Ends the agent.
     fn stop(&self, py: Python<'_>) {
-        py.detach(|| drop(self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()));
+        py.detach(|| drop(self.lock().take()));
     }
+}
+
+impl PyAgent {
+    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn time(seconds: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(seconds).map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Node, protocol, folder of the state, neighbours and sessions.
@@ -50,10 +84,23 @@ fn agent_config(path: PathBuf) -> PyResult<Said> {
     Ok((node, protocol.title().to_owned(), state, neighbours.into_keys().collect(), sessions))
 }
 
-/// Asks the agent that runs with a folder of state; the answer is JSON.
+/// What carries out the commands that keep traffic to rates, if a configuration asks for that.
 #[pyfunction]
-fn ask_agent(py: Python<'_>, state: PathBuf, question: String) -> PyResult<String> {
-    py.detach(|| ask(&state, &question)).map_err(|error| PyOSError::new_err(error.to_string()))
+fn agent_enforces(path: PathBuf) -> PyResult<Option<&'static str>> {
+    Ok(config(path)?.enforcement.map(|enforcement| enforcement.backend.name()))
+}
+
+/// What may be a mistake in a configuration.
+#[pyfunction]
+fn agent_warnings(path: PathBuf) -> PyResult<Vec<String>> {
+    Ok(config(path)?.warnings())
+}
+
+/// Asks the agent that runs with a folder of state, and waits some seconds; the answer is JSON.
+#[pyfunction]
+fn ask_agent(py: Python<'_>, state: PathBuf, question: String, seconds: f64) -> PyResult<String> {
+    let most = time(seconds)?;
+    py.detach(|| ask(&state, &question, most)).map_err(|error| PyOSError::new_err(error.to_string()))
 }
 
 /// A new authority: its certificate and its key, in PEM.
@@ -81,6 +128,8 @@ fn issued_certificate(
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyAgent>()?;
     module.add_function(wrap_pyfunction!(agent_config, module)?)?;
+    module.add_function(wrap_pyfunction!(agent_enforces, module)?)?;
+    module.add_function(wrap_pyfunction!(agent_warnings, module)?)?;
     module.add_function(wrap_pyfunction!(ask_agent, module)?)?;
     module.add_function(wrap_pyfunction!(made_authority, module)?)?;
     module.add_function(wrap_pyfunction!(issued_certificate, module)?)

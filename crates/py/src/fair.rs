@@ -27,12 +27,16 @@ impl PyProblem {
         demand: PyReadonlyArray1<'_, f64>,
         weight: PyReadonlyArray1<'_, f64>,
         coefficient: Option<PyReadonlyArray1<'_, f64>>,
+        reserved: Option<PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<Self> {
         let to_offset = |(at, &offset): (usize, &i64)| {
             usize::try_from(offset)
                 .map_err(|_| value_error(format!("path_offsets[{at}] is {offset}; offsets must be 0 or more")))
         };
         let path_offsets = path_offsets.as_slice()?.iter().enumerate().map(to_offset).collect::<PyResult<_>>()?;
+        let optional = |values: Option<PyReadonlyArray1<'_, f64>>| -> PyResult<Vec<f64>> {
+            Ok(values.map_or(Ok(Vec::new()), |v| v.as_slice().map(<[f64]>::to_vec))?)
+        };
         let parts = ProblemParts {
             capacity: capacity.as_slice()?.to_vec(),
             path_offsets,
@@ -40,7 +44,8 @@ impl PyProblem {
             path_connection: path_connection.as_slice()?.to_vec(),
             demand: demand.as_slice()?.to_vec(),
             weight: weight.as_slice()?.to_vec(),
-            coefficient: coefficient.map_or(Ok(Vec::new()), |c| c.as_slice().map(<[f64]>::to_vec))?,
+            coefficient: optional(coefficient)?,
+            reserved: optional(reserved)?,
         };
         Ok(Self(Arc::new(py.detach(|| Problem::new(parts)).map_err(value_error)?)))
     }
@@ -51,11 +56,13 @@ impl PyProblem {
         capacity: Option<PyReadonlyArray1<'_, f64>>,
         demand: Option<PyReadonlyArray1<'_, f64>>,
         weight: Option<PyReadonlyArray1<'_, f64>>,
+        reserved: Option<PyReadonlyArray1<'_, f64>>,
     ) -> PyResult<Self> {
         let values = |given: Option<PyReadonlyArray1<'_, f64>>| -> PyResult<Option<Vec<f64>>> {
             Ok(given.map(|array| array.as_slice().map(<[f64]>::to_vec)).transpose()?)
         };
-        let changes = Changes { capacity: values(capacity)?, demand: values(demand)?, weight: values(weight)? };
+        let (capacity, demand) = (values(capacity)?, values(demand)?);
+        let changes = Changes { capacity, demand, weight: values(weight)?, reserved: values(reserved)? };
         Ok(Self(Arc::new(self.0.changed(changes).map_err(value_error)?)))
     }
 

@@ -8,6 +8,8 @@ use pyo3::prelude::*;
 #[cfg(feature = "live")]
 mod agent;
 mod arrow;
+#[cfg(feature = "live")]
+mod asking;
 mod certificates;
 mod columns;
 #[cfg(target_os = "linux")]
@@ -53,6 +55,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     emulate::register(module)?;
     #[cfg(feature = "live")]
     agent::register(module)?;
+    #[cfg(feature = "live")]
+    asking::register(module)?;
     #[cfg(feature = "live")]
     live::register(module)?;
     #[cfg(all(feature = "live", target_os = "linux"))]

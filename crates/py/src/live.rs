@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use anabranch_live::control::suited;
+use anabranch_core::Rate;
+use anabranch_live::conditions::Conditions;
+use anabranch_live::control::{Ceiling, suited};
 use anabranch_live::perf::{
     Direction, Event, MOST_BYTES, MOST_SECONDS, MOST_STREAMS, PerfError, Plan, Running, Service,
 };
@@ -14,13 +16,18 @@ use anabranch_live::session::SessionError;
 use anabranch_live::url::Url;
 use pyo3::exceptions::{PyConnectionError, PyValueError};
 use pyo3::prelude::*;
+use tokio::sync::watch;
 
 /// An event: its kind, a message, and the JSON of a report.
 type Told = (&'static str, String, Option<String>);
 
 /// A running measurement or measurement server; `None` once it is stopped.
 #[pyclass(frozen, name = "Perf", module = "anabranch._core")]
-struct PyPerf(Mutex<Option<Running>>);
+struct PyPerf {
+    running: Mutex<Option<Running>>,
+    /// Conditions of the paths of a measurement.
+    conditions: watch::Sender<Conditions>,
+}
 
 #[pymethods]
 impl PyPerf {
@@ -40,7 +47,7 @@ impl PyPerf {
             (None, None) => None,
             _ => return Err(PyValueError::new_err("a certificate and its key go together; give both or neither")),
         };
-        Self::of(Running::serve(Service { address, identity, host: name }))
+        Self::of(Running::serve(Service { address, identity, host: name }), watch::Sender::default())
     }
 
     #[staticmethod]
@@ -59,15 +66,28 @@ impl PyPerf {
         let url: Url = url.parse().map_err(|error: anabranch_live::url::UrlError| perf_error(error.into()))?;
         let direction = if reverse { Direction::Down } else { Direction::Up };
         let (seconds, bytes) = (seconds.unwrap_or(MOST_SECONDS), bytes.unwrap_or(MOST_BYTES));
-        let plan = Plan { url, authorities, via, control, direction, seconds, bytes, streams, groups };
-        Self::of(Running::measure(plan))
+        let (tell, conditions) = Conditions::grouped(groups).changing();
+        let plan = Plan { url, authorities, via, control, direction, seconds, bytes, streams, conditions };
+        Self::of(Running::measure(plan), tell)
+    }
+
+    /// Sets the groups of the paths, if there are groups already, as many as before.
+    fn regroup(&self, groups: Vec<u32>) {
+        self.conditions.send_if_modified(|conditions| conditions.regroup(groups));
+    }
+
+    /// Sets the most that the sender may send, on links, in bit/s: over all paths, and over each where this end sends.
+    #[pyo3(signature = (most_bps, paths_bps = Vec::new()))]
+    fn limit(&self, most_bps: f64, paths_bps: Vec<f64>) {
+        let ceiling = Ceiling { total: Rate(most_bps), paths: paths_bps.into_iter().map(Rate).collect() };
+        self.conditions.send_modify(|conditions| conditions.ceiling = ceiling);
     }
 
     /// The next event, if there is one within `seconds`.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<Told>> {
         let most = Duration::try_from_secs_f64(seconds).map_err(|error| PyValueError::new_err(error.to_string()))?;
         let wait = || {
-            let running = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
             running.as_ref().and_then(|running| running.wait(most))
         };
         Ok(match py.detach(wait) {
@@ -82,13 +102,13 @@ impl PyPerf {
 
     /// Stops the measurement or server.
     fn stop(&self, py: Python<'_>) {
-        py.detach(|| drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take()));
+        py.detach(|| drop(self.running.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
 }
 
 impl PyPerf {
-    fn of(running: Result<Running, PerfError>) -> PyResult<Self> {
-        running.map(|running| Self(Mutex::new(Some(running)))).map_err(perf_error)
+    fn of(running: Result<Running, PerfError>, conditions: watch::Sender<Conditions>) -> PyResult<Self> {
+        running.map(|running| Self { running: Mutex::new(Some(running)), conditions }).map_err(perf_error)
     }
 }
 

@@ -186,13 +186,14 @@ impl PyDemands {
         demand_bps: Vec<f64>,
         weight: Vec<f64>,
         qos: Vec<f64>,
+        reserved_bps: Vec<f64>,
         start_s: Vec<f64>,
         stop_s: Vec<f64>,
     ) -> PyResult<Self> {
         let count = names.len();
-        let lengths =
-            [source.len(), target.len(), demand_bps.len(), weight.len(), qos.len(), start_s.len(), stop_s.len()];
-        if lengths.iter().any(|&n| n != count) {
+        let lengths = [&demand_bps, &weight, &qos, &reserved_bps, &start_s, &stop_s].map(Vec::len).into_iter();
+        let lengths = lengths.chain([source.len(), target.len()]);
+        if lengths.into_iter().any(|n| n != count) {
             return Err(value_error("demand columns differ in length; give one value of each for every connection"));
         }
         let nodes = network.0.nodes().len();
@@ -212,7 +213,8 @@ impl PyDemands {
             let start = time(start_s[i], &name, "start")?;
             let stop = if stop_s[i] == f64::INFINITY { None } else { Some(time(stop_s[i], &name, "stop")?) };
             let (source, target) = (NodeId(source[i]), NodeId(target[i]));
-            connections.push(Connection { name, source, target, demand, weight: weight[i], qos: qos[i], start, stop });
+            let (weight, qos, reserved) = (weight[i], qos[i], Rate(reserved_bps[i]));
+            connections.push(Connection { name, source, target, demand, weight, reserved, qos, start, stop });
         }
         Ok(Self(Arc::new(Demands::new(&network.0, connections).map_err(value_error)?)))
     }
@@ -245,6 +247,12 @@ impl PyDemands {
     #[getter]
     fn weight<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.column(py, |c| c.weight)
+    }
+
+    /// The reserved part of each connection's rate.
+    #[getter]
+    fn reserved_bps<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.column(py, |c| c.reserved.0)
     }
 
     #[getter]

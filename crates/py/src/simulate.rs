@@ -266,6 +266,7 @@ fn protocol_capabilities(name: &str) -> Option<BTreeMap<&'static str, bool>> {
         ("is_joint", capabilities.is_joint()),
         ("usually_one_path", protocol.usual_paths() == 1),
         ("weighted", matches!(capabilities.claims, Claims::Weighted { .. })),
+        ("reserves", protocol.reserves()),
         ("demands_as_links", capabilities.demands == Demands::AsLinks),
         ("hears_capacities", capabilities.hears_capacities),
         ("keeps_windows", capabilities.keeps_windows()),

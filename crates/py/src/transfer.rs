@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anabranch_live::control::named;
+use anabranch_core::Rate;
+use anabranch_live::conditions::{Conditions, Present};
+use anabranch_live::control::{Ceiling, named};
 use anabranch_live::fetch::{
     FetchError, FetchRequest, Fetched, ListError, PathProgress, Progress, Proof, SourceProgress, SourceStanding,
     Wanted, fetch, list,
@@ -18,6 +20,7 @@ use anabranch_transfer::{Algorithm, FileHash, Pieces, metalink};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use tokio::sync::watch;
 
 use crate::watch::LOOK;
 
@@ -44,19 +47,24 @@ fn stop<E: Send + 'static>(py: Python<'_>, running: &Mutex<Option<Running<E>>>) 
 
 /// A shared directory or file; it is shared until this object is stopped or deleted.
 #[pyclass(module = "anabranch._core", frozen)]
-struct Share(Mutex<Option<Running<ShareEvent>>>);
+struct Share {
+    running: Mutex<Option<Running<ShareEvent>>>,
+    most: watch::Sender<Rate>,
+}
 
 #[pymethods]
 impl Share {
     /// Shares `path` at these addresses, with the identity of the certificate and its key. Without a key, the identity
-    /// is kept in one file, which is made if it does not exist.
+    /// is kept in one file, which is made if it does not exist. All connections together send no more than `most_bps`.
     #[new]
+    #[pyo3(signature = (path, addresses, certificate, key, host, most_bps = f64::INFINITY))]
     fn new(
         path: PathBuf,
         addresses: Vec<String>,
         certificate: PathBuf,
         key: Option<PathBuf>,
         host: Option<String>,
+        most_bps: f64,
     ) -> PyResult<Self> {
         let parse = |text: &String| {
             let address = text.parse();
@@ -64,20 +72,27 @@ impl Share {
         };
         let addresses = addresses.iter().map(parse).collect::<PyResult<_>>()?;
         let identity = key.map_or_else(|| Identity::kept(&certificate), |key| Identity::read(&certificate, &key));
-        let service = Service { path, addresses, identity: identity.map_err(wrong)?, host };
-        Ok(Self(Mutex::new(Some(Running::start(|events| share(service, events)).map_err(failed)?))))
+        let (tell, most) = watch::channel(Rate(most_bps));
+        let service = Service { path, addresses, identity: identity.map_err(wrong)?, host, most };
+        let running = Mutex::new(Some(Running::start(|events| share(service, events)).map_err(failed)?));
+        Ok(Self { running, most: tell })
+    }
+
+    /// Sets the most that all connections may send together, on links, in bit/s.
+    fn limit(&self, most_bps: f64) {
+        self.most.send_replace(Rate(most_bps));
     }
 
     /// Stops sharing.
     fn stop(&self, py: Python<'_>) {
-        stop(py, &self.0);
+        stop(py, &self.running);
     }
 
     /// The next event within some milliseconds: a URL at which the path is shared, or an address with the bytes that it
     /// has received, and whether it now has a whole file.
     #[allow(clippy::type_complexity)]
     fn wait(&self, py: Python<'_>) -> PyResult<Option<(Option<String>, Option<(String, u64, bool)>)>> {
-        match wait(py, &self.0)? {
+        match wait(py, &self.running)? {
             None => Ok(None),
             Some(ShareEvent::Sharing(url)) => Ok(Some((Some(url.to_string()), None))),
             Some(ShareEvent::Served(Served { remote, bytes, has_file })) => {
@@ -94,6 +109,8 @@ impl Share {
 struct Fetch {
     running: Mutex<Option<Running<Result<Fetched, FetchError>>>>,
     progress: Arc<Progress>,
+    /// Conditions of the paths to each sharer.
+    conditions: Vec<watch::Sender<Conditions>>,
 }
 
 #[pymethods]
@@ -118,7 +135,10 @@ impl Fetch {
         let protocol = named(&control).map_err(wrong)?;
         let hashes = hashes.iter().map(|text| text.parse().map_err(wrong)).collect::<PyResult<_>>()?;
         let patience = Duration::try_from_secs_f64(patience_s).map_err(wrong)?;
-        let sources = sources.iter().map(|(url, groups)| wanted(url, groups)).collect::<PyResult<_>>()?;
+        let told = sources.iter().map(|(_, groups)| Conditions::grouped(groups.clone()).changing());
+        let (conditions, present): (Vec<_>, Vec<_>) = told.unzip();
+        let urls = sources.iter().map(|(url, _)| url).zip(present);
+        let sources = urls.map(|(url, conditions)| wanted(url, conditions)).collect::<PyResult<_>>()?;
         let mirrors = mirrors.iter().map(|url| url.parse().map_err(wrong)).collect::<PyResult<_>>()?;
         let pieces = pieces.map(|(algorithm, bytes, hashes)| read_pieces(&algorithm, bytes, &hashes)).transpose()?;
         let request =
@@ -128,7 +148,20 @@ impl Fetch {
         let progress = Arc::new(Progress::new(sharers, request.mirrors.iter().map(WebUrl::authority)));
         let told = Arc::clone(&progress);
         let work = |events: anabranch_live::running::Events<_>| async move { events.tell(fetch(request, told).await) };
-        Ok(Self { running: Mutex::new(Some(Running::start(work).map_err(failed)?)), progress })
+        Ok(Self { running: Mutex::new(Some(Running::start(work).map_err(failed)?)), progress, conditions })
+    }
+
+    /// Sets the groups of the paths to a sharer, if there are groups already, as many as before.
+    fn regroup(&self, source: usize, groups: Vec<u32>) -> PyResult<()> {
+        self.change(source, |conditions| conditions.regroup(groups))
+    }
+
+    /// Sets the most that a sharer may send over all paths, on links, in bit/s.
+    fn limit(&self, source: usize, most_bps: f64) -> PyResult<()> {
+        self.change(source, |conditions| {
+            conditions.ceiling = Ceiling::of_all(Rate(most_bps));
+            true
+        })
     }
 
     /// Stops the fetch, and keeps what has arrived.
@@ -168,11 +201,20 @@ impl Fetch {
     }
 }
 
+impl Fetch {
+    /// Changes the conditions of the paths to a sharer.
+    fn change(&self, source: usize, change: impl FnOnce(&mut Conditions) -> bool) -> PyResult<()> {
+        let conditions = self.conditions.get(source).ok_or_else(|| wrong(format!("there is no sharer {source}")))?;
+        conditions.send_if_modified(change);
+        Ok(())
+    }
+}
+
 /// A source from which a file is to be fetched.
-fn wanted(url: &str, groups: &[u32]) -> PyResult<Wanted> {
+fn wanted(url: &str, conditions: Present) -> PyResult<Wanted> {
     let url: Url = url.parse().map_err(wrong)?;
     let name = url.path.parse().map_err(wrong)?;
-    Ok(Wanted { url, name, groups: groups.to_vec() })
+    Ok(Wanted { url, name, conditions })
 }
 
 /// The readable name of a source.

@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use anabranch_core::{ConnectionId, Time};
-use anabranch_fair::{Problem, ProblemParts, Start, Stop, alpha_fair, certify, max_min, upward};
+use anabranch_fair::{Problem, ProblemParts, Start, Stop, alpha_fair, certify, global_max_min, max_min, upward};
 use anabranch_plan::Plan;
 
 use crate::engine::Shards;
@@ -234,7 +234,9 @@ impl Fairness {
         for &c in through {
             let id = ConnectionId(c);
             parts.demand.push(shards.connection(id.index()).demand());
-            parts.weight.push(shards.plan.demands.connections()[id.index()].claim());
+            let connection = &shards.plan.demands.connections()[id.index()];
+            parts.weight.push(connection.claim());
+            parts.reserved.push(connection.reserved.0);
         }
         Problem::new(parts).expect("the scenario was checked")
     }
@@ -243,6 +245,10 @@ impl Fairness {
     fn fair(&self, problem: &Arc<Problem>, fairness: anabranch_plan::Fairness) -> Option<(Vec<f64>, Vec<f64>)> {
         if fairness == anabranch_plan::Fairness::Proportional {
             return alpha_fair(problem, 1.0).ok().map(|priced| (priced.path_rates, priced.connection_rates));
+        }
+        if problem.has_reserved() {
+            let found = global_max_min(problem);
+            return Some((found.path_rates, found.connection_rates));
         }
         let stop = Stop::Certificate(TOLERANCE);
         let allocation = if self.is_single_path {

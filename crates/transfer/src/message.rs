@@ -49,6 +49,11 @@ pub enum Request {
     },
     /// A request for the names and sizes of all shared files; a [`crate::listing`] follows the answer.
     List,
+    /// A request to send no more than this from now on, over all paths.
+    Ceiling {
+        /// Rate of packets on links, with the headers of IP and UDP, in bit/s.
+        bps: u64,
+    },
 }
 
 /// An answer of a sharer.
@@ -163,6 +168,7 @@ mod tests {
             Request::Chunk { root: ROOT, chunk: u32::MAX },
             Request::Have { root: ROOT },
             Request::List,
+            Request::Ceiling { bps: u64::MAX },
         ];
         for request in requests {
             let bytes = encode(&request).unwrap();

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from anabranch import _core
 from anabranch.errors import ScenarioError, did_you_mean
@@ -97,13 +98,13 @@ def make_network(
     return [folder_of(node) for node in nodes]
 
 
-def issue_application(folder: Path, name: str, target: Path, *, days: int = 365) -> None:
-    """Issue a certificate for an application, by the authority in the folder that `make_network` wrote.
+def issue_certificate(folder: Path, name: str, target: Path, *, days: int = 365, is_agent: bool = False) -> None:
+    """Issue a certificate for an application or an agent, by the authority in the folder that `make_network` wrote.
 
     Raises
     ------
     ScenarioError
-        The folder has no authority, or the file is there already or cannot be written.
+        The folder has no authority or, for an agent, no such node, or the file is there already or cannot be written.
     """
     check_new(target)
     try:
@@ -112,8 +113,59 @@ def issue_application(folder: Path, name: str, target: Path, *, days: int = 365)
     except OSError as error:
         reason = f"its authority cannot be read from {error.filename} ({error.strerror})"
         raise ScenarioError(f"{folder}: {reason}; name the folder that `anabranch agent init` wrote") from error
-    issued, issued_key = _core.issued_certificate(certificate, key, False, name, days)
+    if is_agent and not (folder / folder_of(name)).is_dir():
+        raise ScenarioError(f"{folder}: there is no node `{name}`{_hint(folder, name)}")
+    issued, issued_key = _core.issued_certificate(certificate, key, is_agent, name, days)
     _put_secret(issued + issued_key, target)
+
+
+def door_of(folder: Path, node: str) -> str:
+    """Give the address at which applications ask the agent of a node.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such node, or its file cannot be used.
+    """
+    config = folder / folder_of(node) / "agent.toml"
+    if not config.is_file():
+        raise ScenarioError(f"{folder}: there is no node `{node}`{_hint(folder, node)}")
+    try:
+        return str(tomllib.loads(config.read_text(encoding="utf-8"))["applications"])
+    except (OSError, ValueError, KeyError) as error:
+        raise ScenarioError(f"{config}: the address of `applications` cannot be read: {error}") from error
+
+
+def _hint(folder: Path, node: str) -> str:
+    return did_you_mean(
+        node, [unquote(own.name) for own in folder.iterdir() if own.is_dir()] if folder.is_dir() else []
+    )
+
+
+def write_client(folder: Path, node: str, certificate: Path) -> tuple[Path, str]:
+    """Write the file of a client beside the certificate of an application, and the certificate of the authority.
+
+    Returns
+    -------
+    path, str
+        The file, and the address at which the client asks the agent of the node.
+
+    Raises
+    ------
+    ScenarioError
+        There is no such node, or a file is there already.
+    """
+    address = door_of(folder, node)
+    target, authority = certificate.with_suffix(".toml"), certificate.with_name(AUTHORITY)
+    check_new(target)
+    text = (folder / AUTHORITY).read_text(encoding="utf-8")
+    if not authority.exists():
+        put_file(text, authority)
+    elif authority.read_text(encoding="utf-8") != text:
+        raise ScenarioError(f"{authority}: it is that of another network; write the certificate into another folder")
+    tables = {"agent": {"address": address, "node": node, "authority": AUTHORITY, "certificate": certificate.name}}
+    put_file(as_toml(tables).text + "\n", target)
+    return target, address
 
 
 def _placed(nodes: list[str], addresses: Mapping[str, str]) -> dict[str, str]:
@@ -133,8 +185,9 @@ def _placed(nodes: list[str], addresses: Mapping[str, str]) -> dict[str, str]:
 
 def _with_port(address: str) -> str:
     """Give an address with a port: that of agents, if it has none."""
-    has_port = "]:" in address if address.startswith("[") else address.count(":") == 1
-    if has_port:
+    if address.startswith("["):
+        return address if "]:" in address else f"{address}:{PORT}"
+    if address.count(":") == 1:
         return address
     return f"[{address}]:{PORT}" if ":" in address else f"{address}:{PORT}"
 
@@ -151,5 +204,5 @@ def _around(network: Network) -> dict[str, set[str]]:
 
 def _put_secret(text: str, file: Path) -> None:
     """Write a file that its owner alone can read, before anything is in it."""
-    file.touch(mode=0o600)
+    file.touch(mode=0o600, exist_ok=False)
     file.write_text(text, encoding="utf-8")

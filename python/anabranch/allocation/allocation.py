@@ -238,10 +238,12 @@ class Allocation:
         """A table with a row for each connection, in the order of the problem.
 
         The columns are ``rate``, ``demand`` (null for no limit), ``met`` (rate divided by demand), ``weight``,
-        ``level`` (rate divided by claim), ``bottleneck`` (the link that limits its largest subflow; null if none
+        ``level`` (rate without the reserved part divided by claim; below 0 the share of the reserved part that is
+        missing), ``bottleneck`` (the link that limits its largest subflow; null if none
         does), ``held_by`` ("link", "demand" or "nothing") and ``paths``. On a network there are also ``name``,
         ``source`` and ``target``; rates are then in bit/s, named ``rate_bps``, ``demand_bps``, ``level_bps``, and the
-        weight is the ``claim``: weight times QoS factor.
+        weight is the ``claim``: weight times QoS factor. Where parts of rates are reserved, there is ``reserved`` or
+        ``reserved_bps``, too.
         """
         return connection_table(self)
 
@@ -289,6 +291,16 @@ class Allocation:
             f"total_rate{unit}": float(self.connection_rates.sum()),
             f"least_rate{unit}": float(self.connection_rates.min(initial=np.inf)) if core.connections else 0.0,
             "saturated_links": int((self.links["utilisation"] >= 1.0 - self.tolerance).sum()),
+        } | self._reserved_facts()
+
+    def _reserved_facts(self) -> dict[str, Any]:
+        """Give what the summary says of reserved parts, if there are any."""
+        if not self.problem.has_reserved:
+            return {}
+        level = self.certificate.levels
+        return {
+            "unmet_reserved": int((level < -self.tolerance).sum()),
+            "least_reserved_met": 1.0 + min(0.0, level.min()),
         }
 
     def write(self, folder: str | Path, *, origin: dict[str, Any] | None = None) -> None:

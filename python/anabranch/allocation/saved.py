@@ -86,6 +86,7 @@ def _paths(title: str, tables: dict[str, pl.DataFrame]) -> Paths:
         demand_bps=connections["demand_bps"].to_list(),
         name=connections["name"].to_list(),
         weight=connections["claim"].to_list(),
+        reserved_bps=connections["reserved_bps"].to_list() if "reserved_bps" in connections.columns else None,
     )
     names = links["name"].to_list()
     own: list[list[list[str]]] = [[] for _ in range(len(wanted))]

@@ -12,6 +12,8 @@ MEANINGS = {
     "certified": "whether the rates are proved, by code that shares nothing with the method",
     "residual": "optimality gap: how far any path is from its bottleneck, as a part of it; 0 is exactly fair",
     "overload": "constraint violation: the most that a link carries above its capacity, as a part of it",
+    "unmet_reserved": "connections whose reserved part does not fit",
+    "least_reserved_met": "the least part of a reserved part that a connection has",
     "gap": "duality gap: how far the rates and prices are from the optimum",
 }
 """What the names of numbers mean, in the words of optimisation."""

@@ -26,6 +26,7 @@ def connection_table(allocation: Allocation) -> pl.DataFrame:
             "rate": allocation.connection_rates,
             "demand": pl.Series(demand).set(~limited, None),
             "weight": allocation.problem.weight,
+            "reserved": allocation.problem.reserved,
             "level": allocation.certificate.levels,
             "bottleneck": _names(allocation, bottlenecks),
             "held_by": _held_by(bottlenecks),
@@ -35,11 +36,18 @@ def connection_table(allocation: Allocation) -> pl.DataFrame:
     met = pl.when(pl.col("demand") > 0).then(pl.col("rate") / pl.col("demand")).otherwise(1.0)
     met = pl.when(pl.col("demand").is_null()).then(None).otherwise(met)
     frame = frame.with_columns(met.alias("met"))
+    own = ["reserved"] if allocation.problem.has_reserved else []
     if allocation.paths is None:
-        columns = ["connection", "rate", "demand", "met", "weight", "level", "bottleneck", "held_by", "paths"]
+        columns = ["connection", "rate", "demand", "met", "weight", *own, "level", "bottleneck", "held_by", "paths"]
         return frame.with_row_index("connection").select(columns)
     names = allocation.paths.demands.connections.select("name", "source", "target")
-    units = {"rate": "rate_bps", "demand": "demand_bps", "level": "level_bps", "weight": "claim"}
+    units = {
+        "rate": "rate_bps",
+        "demand": "demand_bps",
+        "reserved": "reserved_bps",
+        "level": "level_bps",
+        "weight": "claim",
+    }
     order = [
         "name",
         "source",
@@ -48,6 +56,7 @@ def connection_table(allocation: Allocation) -> pl.DataFrame:
         "demand_bps",
         "met",
         "claim",
+        *(units[name] for name in own),
         "level_bps",
         "bottleneck",
         "held_by",

@@ -134,6 +134,7 @@ def _print(allocation: Allocation, rows: int) -> None:
             column.rates("rate", shown["rate_bps"]),
             column.rates("demand", shown["demand_bps"], leaves=1),
             column.shares("met", shown["met"]),
+            *([column.rates("reserved", shown["reserved_bps"], leaves=2)] if allocation.problem.has_reserved else []),
             column.rates("level", shown["level_bps"], leaves=2),
             column.names("bottleneck", (label[link] if link is not None else by for link, by in held)),
         ]

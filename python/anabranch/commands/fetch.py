@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,9 @@ from anabranch.commands.exit_codes import INTERRUPTED
 from anabranch.commands.fetch_notices import Notices
 from anabranch.commands.fetch_progress import ProgressView
 from anabranch.commands.fetch_summary import print_line, print_summary, print_total
+from anabranch.commands.grants import Demand, granted
 from anabranch.commands.groups import Groups, path_groups
+from anabranch.commands.items import Find, found_urls
 from anabranch.errors import NoLivePartError
 from anabranch.number_labels import bytes_text
 from anabranch.transfer.fetch import FetchOptions, fetch_file
@@ -48,9 +51,10 @@ BEGINS_AGAIN = "nothing of the file has come yet"
 
 def command(
     urls: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(metavar="URL...", help="URLs that `anabranch share` prints, of web servers, or Metalink files."),
-    ],
+    ] = None,
+    find: Find = None,
     to: Annotated[
         Path | None, typer.Option(help="Folder or new file. Default: the file's name, in this folder.")
     ] = None,
@@ -65,6 +69,16 @@ def command(
         ),
     ] = None,
     groups: Groups = None,
+    grants: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--grant",
+            metavar="AGENT.toml:NODE",
+            help="Fetch at the rate that this agent, that of the server, grants from its node to NODE. Repeatable: one "
+            "for each URL.",
+        ),
+    ] = None,
+    demand: Demand = None,
     file_hash: Annotated[
         list[str] | None,
         typer.Option(
@@ -88,16 +102,25 @@ def command(
     """Run `HELP`."""
     if not _core.HAS_LIVE:
         raise NoLivePartError
+    urls = [*(urls or []), *found_urls(find)]
+    if not urls:
+        raise ValueError("fetch needs a URL, or --find AGENT.toml:ITEM")
+    if grants and len(grants) != len(urls):
+        raise ValueError(f"--grant: there are {len(grants)} for {len(urls)} URLs; give one for each URL, in order")
     paths = via.split(",") if via else []
+    numbers, follow = path_groups(groups, paths, fetches=True)
     sources = _of_folder(urls) if list_only else urls
     wanted = wanted_files(sources, file_hash or [], authorities=authorities, via=paths)
     if list_only:
         _print_list(wanted, as_json=as_json)
         return
-    options = FetchOptions(control, paths, path_groups(groups), authorities, patience)
     told: dict[Path, FetchState] = {}
     try:
-        _fetch(wanted, to, options, told, as_json=as_json)
+        with ExitStack() as stack:
+            rates = [granted(grant, demand, f"fetch {place}", stack) for place, grant in enumerate(grants or [None])]
+            limits = [rate.total_bps for rate in rates if rate is not None]
+            options = FetchOptions(control, paths, numbers, authorities, patience, follow, limits)
+            _fetch(wanted, to, options, told, as_json=as_json)
     except KeyboardInterrupt:
         has_some = any(state.there_bytes for state in told.values())
         typer.echo(f"stopped; {GOES_ON if has_some else BEGINS_AGAIN}", err=True)

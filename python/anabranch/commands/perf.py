@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import shlex
 import socket
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from anabranch import _core
+from anabranch.commands.grants import Demand, Grant, granted, links_over
 from anabranch.commands.groups import Groups, path_groups
 from anabranch.errors import NoLivePartError
 from anabranch.transfer.files import check_groups
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HELP = """Measure the throughput between two machines, over several paths, from memory to memory.
 
@@ -79,6 +83,8 @@ def command(
         ),
     ] = CONTROL,
     groups: Groups = None,
+    grant: Grant = None,
+    demand: Demand = None,
     reverse: Annotated[
         bool, typer.Option("--reverse", "-R", help="Measure the other direction: the server sends.")
     ] = False,
@@ -117,6 +123,8 @@ def command(
             "--via": via,
             "--control": control != CONTROL,
             "--groups": groups,
+            "--grant": grant,
+            "--demand": demand,
             "--reverse": reverse,
             "--time": time,
             "--amount": amount,
@@ -130,18 +138,30 @@ def command(
         return
     assert url is not None
     seconds = TIME_S if time is None and amount is None else None if time is None else _seconds(time)
-    measurement = _core.Perf.measure(
-        url,
-        [] if via is None else [name.strip() for name in via.split(",")],
-        control,
-        reverse,
-        seconds,
-        None if amount is None else int(_core.parse_bytes(amount)),
-        streams,
-        authorities,
-        check_groups(path_groups(groups)),
-    )
-    _measure(measurement, as_json=as_json)
+    paths = [] if via is None else [name.strip() for name in via.split(",")]
+    numbers, follow = path_groups(groups, paths, fetches=reverse)
+    with ExitStack() as stack:
+        rates = granted(grant, demand, "perf", stack, paths=max(len(paths), 2))
+        measurement = _core.Perf.measure(
+            url,
+            paths,
+            control,
+            reverse,
+            seconds,
+            None if amount is None else int(_core.parse_bytes(amount)),
+            streams,
+            authorities,
+            check_groups(numbers),
+        )
+        links = None if grant is None or reverse else links_over(grant.rpartition(":")[0], paths)
+
+        def keep() -> None:
+            if rates is not None:
+                measurement.limit(rates.total_bps(), [] if links is None else rates.paths_bps(links))
+            if follow is not None:
+                measurement.regroup(follow())
+
+        _measure(measurement, keep, as_json=as_json)
 
 
 def _seconds(time: str) -> float:
@@ -172,9 +192,10 @@ def _serve(server: _core.Perf) -> None:
             server.stop()
 
 
-def _measure(measurement: _core.Perf, *, as_json: bool) -> None:
+def _measure(measurement: _core.Perf, keep: Callable[[], None], *, as_json: bool) -> None:
     try:
         while True:
+            keep()
             told = measurement.wait(LOOK_S)
             if told is None:
                 continue

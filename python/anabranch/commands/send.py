@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from anabranch.commands.grants import Demand, Grant, granted
+from anabranch.commands.items import Publish, publish
 from anabranch.commands.share import (
     Certificate,
     Host,
@@ -33,21 +36,29 @@ def command(
     host: Host = None,
     certificate: Certificate = None,
     key: Key = None,
+    grant: Grant = None,
+    demand: Demand = None,
+    publishes: Publish = None,
 ) -> None:
     """Run `HELP`."""
+    stack = ExitStack()
 
     def ready(url: str) -> None:
         typer.echo(command_for(url))
+        publish(publishes, url, stack)
         typer.echo("waiting until somebody fetches it", err=True)
 
     refuse_missing(file)
     tell_of_reading(file)
-    send(
-        file,
-        listen=listen or (f"0.0.0.0:{PORT}",),
-        host=host,
-        certificate=certificate,
-        key=key,
-        ready=ready,
-        served=served,
-    )
+    with stack:
+        rates = granted(grant, demand, "send", stack)
+        send(
+            file,
+            listen=listen or (f"0.0.0.0:{PORT}",),
+            host=host,
+            certificate=certificate,
+            key=key,
+            ready=ready,
+            served=served,
+            limit=None if rates is None else rates.total_bps,
+        )

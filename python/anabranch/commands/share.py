@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from anabranch import _core
+from anabranch.commands.grants import Demand, Grant, granted
+from anabranch.commands.items import Publish, publish
 from anabranch.commands.text import printable
 from anabranch.errors import ScenarioError
 from anabranch.number_labels import bytes_text
@@ -53,18 +55,24 @@ def command(
     host: Host = None,
     certificate: Certificate = None,
     key: Key = None,
+    grant: Grant = None,
+    demand: Demand = None,
+    publishes: Publish = None,
 ) -> None:
     """Run `HELP`."""
+    stack = ExitStack()
 
     def ready(url: str) -> None:
         typer.echo(command_for(url))
+        publish(publishes, url, stack)
         if path.is_dir():
             tell_of_files(path, url)
 
     refuse_missing(path)
     tell_of_reading(path)
     # Ctrl-C is how a sharer ends, and no failure.
-    with suppress(KeyboardInterrupt):
+    with suppress(KeyboardInterrupt), stack:
+        rates = granted(grant, demand, "share", stack)
         share(
             path,
             listen=listen or (f"0.0.0.0:{PORT}",),
@@ -73,6 +81,7 @@ def command(
             key=key,
             ready=ready,
             served=served,
+            limit=None if rates is None else rates.total_bps,
         )
 
 

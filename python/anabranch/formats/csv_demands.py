@@ -1,6 +1,7 @@
-"""Demands in CSV: ``source,target`` and, where there are any, demand, weight, QoS factor, start, stop and name.
+"""Demands in CSV: ``source,target`` and, where there are any, demand, weight, QoS factor, reserved part and more.
 
-The demand is ``demand_bps`` (a number) or ``demand`` (``40 Mbit/s``), no limit where empty; ``start`` and ``stop``
+The demand is ``demand_bps`` (a number) or ``demand`` (``40 Mbit/s``), no limit where empty, ``reserved`` likewise, and
+none where empty; ``start`` and ``stop``
 likewise with ``_s`` for seconds or with a unit. Empty cells take the defaults of `anabranch.demands`. A square matrix
 will do too: see `csv_matrix`.
 """
@@ -19,7 +20,19 @@ if TYPE_CHECKING:
     from anabranch.model.network import Network
 
 NEEDED = ("source", "target")
-KNOWN = ("name", "demand_bps", "demand", "weight", "qos", "start_s", "start", "stop_s", "stop")
+KNOWN = (
+    "name",
+    "demand_bps",
+    "demand",
+    "weight",
+    "qos",
+    "reserved_bps",
+    "reserved",
+    "start_s",
+    "start",
+    "stop_s",
+    "stop",
+)
 LARGEST = 1e300
 """The largest weight; a finite number that sums may still reach without overflow."""
 
@@ -48,6 +61,7 @@ def _row(row: Row) -> DemandRow:
         row.rate("demand"),
         1.0 if weight is None else weight,
         1.0 if qos is None else qos,
+        row.rate("reserved") or 0.0,
         start_s,
         stop_s,
     )

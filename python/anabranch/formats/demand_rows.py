@@ -27,6 +27,7 @@ class DemandRow:
     demand_bps: float | None = None
     weight: float = 1.0
     qos: float = 1.0
+    reserved_bps: float = 0.0
     start_s: float = 0.0
     stop_s: float | None = None
 
@@ -56,6 +57,7 @@ def build(rows: Sequence[DemandRow], network: Network) -> Demands:
         name=[row.name for row in rows],
         weight=[row.weight for row in rows],
         qos=[row.qos for row in rows],
+        reserved_bps=[row.reserved_bps for row in rows],
         start_s=[row.start_s for row in rows],
         stop_s=[row.stop_s for row in rows],
     )

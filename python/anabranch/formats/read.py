@@ -99,7 +99,8 @@ def read_demands(path: str | os.PathLike[str], network: Network, *, format: str 
     Parameters
     ----------
     path : path
-        CSV with a header ``source,target[,demand_bps|demand][,weight][,qos][,start_s|start][,stop_s|stop][,name]``;
+        CSV with a header ``source,target[,demand_bps|demand][,weight][,qos][,reserved_bps|reserved]
+        [,start_s|start][,stop_s|stop][,name]``;
         SNDlib's native format; or its XML of dynamic traffic.
     format : str, optional
         The name of the format, such as ``"csv"``; found from the file's name and beginning if not given.

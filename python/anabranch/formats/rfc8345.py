@@ -10,13 +10,16 @@ supporting networks are passed over. The first of these that is there is the cap
   with commas, as optical networks have it, is no packet capacity and counts as none;
 - ``rate`` of the attributes of RFC 8944, in Mbit/s.
 
-The delay is ``anabranch:delay-s``, or ``delay`` of RFC 8944 in microseconds; a position is ``anabranch:longitude``
+The delay is ``anabranch:delay-s``, or ``te-delay-metric`` of RFC 8795 or ``delay`` of RFC 8944, both in microseconds.
+Other metrics have no place in a network here, and are passed over. A position is ``anabranch:longitude``
 and ``anabranch:latitude`` of a node.
 """
 
 from __future__ import annotations
 
 import json
+import math
+import struct
 from typing import TYPE_CHECKING, Any
 
 from anabranch.formats import json_text
@@ -30,6 +33,8 @@ from anabranch.model.network import Draft, Edge
 if TYPE_CHECKING:
     from anabranch.formats.source import Place, Source
     from anabranch.model.network import Network
+
+MOST_METRIC = 2**32 - 1
 
 
 def read(source: Source, network_id: str | None = None) -> Draft:
@@ -143,11 +148,12 @@ def _te_bandwidth(value: object, place: Place) -> float | None:
 def _delay(link: dict[str, Any], place: Place) -> float | None:
     if not is_missing(link.get("delay-s")):
         return seconds(link["delay-s"], place, "delay-s")
-    delay = _inner(link, place, "l2-link-attributes").get("delay")
-    if is_missing(delay):
-        return None
-    microseconds = number(delay)
-    return seconds(delay if microseconds is None else microseconds * 1e-6, place, "delay")
+    for key, *places in (("te-delay-metric", "te", "te-link-attributes"), ("delay", "l2-link-attributes")):
+        delay = _inner(link, place, *places).get(key)
+        if not is_missing(delay):
+            microseconds = number(delay)
+            return seconds(delay if microseconds is None else microseconds * 1e-6, place, key)
+    return None
 
 
 def _inner(value: dict[str, Any], place: Place, *keys: str) -> dict[str, Any]:
@@ -162,8 +168,34 @@ def _plain(value: object, place: Place, what: str) -> dict[str, Any]:
     return {key.rpartition(":")[2]: item for key, item in json_text.as_object(value, place, what).items()}
 
 
+def _te_attributes(capacity_bps: float, delay_s: float) -> dict[str, object]:
+    """Give the attributes of RFC 8795: a capacity as a float of 32 bits, if it is one, and a delay in microseconds."""
+    attributes: dict[str, object] = {"te-delay-metric": min(round(delay_s * 1e6), MOST_METRIC)}
+    capacity = _hexadecimal(capacity_bps / 8.0)
+    return (
+        attributes
+        if capacity is None
+        else {"max-link-bandwidth": {"te-bandwidth": {"generic": capacity}}, **attributes}
+    )
+
+
+def _hexadecimal(value: float) -> str | None:
+    """Give a float of 32 bits as RFC 8294 has it, such as ``0x1.8p20``; None for one that is too large."""
+    if value < 1.0:
+        return "0x0p0"
+    try:
+        (rounded,) = struct.unpack("<f", struct.pack("<f", value))
+    except OverflowError:
+        return None
+    if math.isinf(rounded):
+        return None
+    digits, _, exponent = rounded.hex().removeprefix("0x1.").partition("p+")
+    digits = digits.rstrip("0")
+    return f"0x1{'.' if digits else ''}{digits}p{exponent}"
+
+
 def write(network: Network) -> str:
-    """Give a network as RFC 8345 JSON; what the standard has no place for goes under ``anabranch:``."""
+    """Give a network as RFC 8345 and RFC 8795 have it; what has no place there goes under ``anabranch:``."""
     nodes: list[dict[str, object]] = []
     for name, longitude, latitude in network.nodes.iter_rows():
         position = {} if longitude is None else {"anabranch:longitude": longitude, "anabranch:latitude": latitude}
@@ -173,13 +205,19 @@ def write(network: Network) -> str:
             "link-id": row["name"],
             "source": {"source-node": row["source"]},
             "destination": {"dest-node": row["target"]},
+            "ietf-te-topology:te": {"te-link-attributes": _te_attributes(row["capacity_bps"], row["delay_s"])},
             "anabranch:capacity-bps": finite_or_text(row["capacity_bps"]),
             "anabranch:delay-s": row["delay_s"],
             "anabranch:twin": row["twin"] or "",
         }
         for row in network.links.iter_rows(named=True)
     ]
-    found = {"network-id": network.name or "network", "node": nodes, "ietf-network-topology:link": links}
+    found = {
+        "network-id": network.name or "network",
+        "network-types": {"ietf-te-topology:te-topology": {}},
+        "node": nodes,
+        "ietf-network-topology:link": links,
+    }
     return json.dumps({"ietf-network:networks": {"network": [found]}}, indent=1) + "\n"
 
 

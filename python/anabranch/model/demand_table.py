@@ -16,6 +16,8 @@ COLUMNS = {
     "name": "name",
     "weight": "weight",
     "qos": "qos",
+    "reserved": "reserved_bps",
+    "reserved_bps": "reserved_bps",
     "start": "start_s",
     "start_s": "start_s",
     "stop": "stop_s",
@@ -23,7 +25,7 @@ COLUMNS = {
 }
 """The keys of a row, with the argument of `anabranch.demands` that each becomes."""
 
-DEFAULTS = {"weight": 1.0, "qos": 1.0, "start_s": 0.0}
+DEFAULTS = {"weight": 1.0, "qos": 1.0, "reserved_bps": 0.0, "start_s": 0.0}
 """What stands for None in columns that take none."""
 
 POSITIONS = ("source", "target", "demand_bps", "weight")

@@ -63,6 +63,7 @@ class Demands:
                 "demand_bps": core.demand_bps,
                 "weight": core.weight,
                 "qos": core.qos,
+                "reserved_bps": core.reserved_bps,
                 "start_s": core.start_s,
                 "stop_s": core.stop_s,
             },
@@ -97,7 +98,7 @@ class Demands:
         ends = [[own[node] for node in nodes] for nodes in (core.source.tolist(), core.target.tolist())]
         if absent := [name for names in ends for name in names if name not in number]:
             raise ValueError(f"the demands are on another network: {unknown('node', absent[0], list(number))}")
-        values = (core.demand_bps, core.weight, core.qos, core.start_s, core.stop_s)
+        values = (core.demand_bps, core.weight, core.qos, core.reserved_bps, core.start_s, core.stop_s)
         source, target = ([number[name] for name in names] for names in ends)
         return _core.Demands(network.core, core.names, source, target, *(one.tolist() for one in values))
 
@@ -122,6 +123,7 @@ def demands(
     name: Sequence[str | None] | None = None,
     weight: Sequence[float] | None = None,
     qos: Sequence[float] | None = None,
+    reserved_bps: Sequence[float | str] | None = None,
     start_s: Sequence[float | str] | None = None,
     stop_s: Sequence[float | str | None] | None = None,
 ) -> Demands:
@@ -141,6 +143,8 @@ def demands(
         Unique; ``source>target`` where None, with ``#2`` and so on for further ones.
     weight, qos : sequence of float
         The claim relative to others, and the factor in (0, 1] that lowers it [ludena2021, sec. IV]; 1 if not given.
+    reserved_bps : sequence of float or str
+        The part of the rate that comes before the share of the rest; 0 if not given.
     start_s, stop_s : sequence of float or str
         Start and end of the connection, in seconds or as text such as ``"5 ms"``; by default 0 and never.
 
@@ -150,7 +154,7 @@ def demands(
         Columns of different lengths, an unknown node, equal ends, a repeated name, a number out of its range.
     """
     columns: dict[str, Any] = {"demand_bps": demand_bps, "name": name, "weight": weight, "qos": qos}
-    columns |= {"start_s": start_s, "stop_s": stop_s}
+    columns |= {"reserved_bps": reserved_bps, "start_s": start_s, "stop_s": stop_s}
     given = {column: values for column, values in columns.items() if values is not None}
     if target is None:
         if given:
@@ -172,6 +176,7 @@ def _of_columns(
         _numbers("demand_bps", columns.get("demand_bps"), INFINITE, count, rate_bps, or_none=True),
         _numbers("weight", columns.get("weight"), 1.0, count),
         _numbers("qos", columns.get("qos"), 1.0, count),
+        _numbers("reserved_bps", columns.get("reserved_bps"), 0.0, count, rate_bps),
         _numbers("start_s", columns.get("start_s"), 0.0, count, span_s),
         _numbers("stop_s", columns.get("stop_s"), INFINITE, count, span_s, or_none=True),
     )

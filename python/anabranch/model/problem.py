@@ -22,7 +22,7 @@ PATH_BYTES, STEP_BYTES = 160, 28
 
 
 class Problem:
-    """Capacities, paths, demands and weights; checked and immutable.
+    """Capacities, paths, demands, weights and reserved parts; checked and immutable.
 
     Parameters
     ----------
@@ -38,6 +38,9 @@ class Problem:
         The most each connection can use; infinite for no limit, which is the default.
     weight : array_like of float, shape (connections,), optional
         The claim of each connection relative to others; 1 by default.
+    reserved : array_like of float, shape (connections,), optional
+        The part of each connection's rate that comes before its share, in the unit of `capacity`; 0 by default. Methods
+        of max-min fairness take it.
     coefficient : array_like of float, optional
         Capacity used for each unit of rate, for each entry of `path_links`; 1 by default.
 
@@ -48,9 +51,9 @@ class Problem:
 
     Notes
     -----
-    There are as many connections as `demand` or `weight` has values; without either, as `path_connection` names. Index
-    arrays take integers, the others integers or floats; neither takes truth values, text, dates or masked arrays. A
-    connection of demand 0 or without a path has rate 0, as has every path over a link of capacity 0.
+    There are as many connections as `demand`, `weight` or `reserved` has values; without any, as `path_connection`
+    names. Index arrays take integers, the others integers or floats; neither takes truth values, text, dates or masked
+    arrays. A connection of demand 0 or without a path has rate 0, as has every path over a link of capacity 0.
     """
 
     def __init__(
@@ -63,20 +66,34 @@ class Problem:
         weight: ArrayLike | None = None,
         *,
         coefficient: ArrayLike | None = None,
+        reserved: ArrayLike | None = None,
     ) -> None:
         self.capacity = _array("capacity", capacity, np.float64)
         self.path_offsets = _array("path_offsets", path_offsets, np.int64)
         self.path_links = _array("path_links", path_links, np.uint32)
         self.path_connection = _array("path_connection", path_connection, np.uint32)
-        given = demand if demand is not None else weight
+        given = next((values for values in (demand, weight, reserved) if values is not None), None)
         count = self._named_connections() if given is None else len(np.atleast_1d(np.asarray(given)))
         self.demand = _array("demand", np.full(count, np.inf) if demand is None else demand, np.float64)
         self.weight = _array("weight", np.ones(count) if weight is None else weight, np.float64)
         use = None if coefficient is None else _array("coefficient", coefficient, np.float64)
         self.coefficient = use
+        self.reserved = _array("reserved", np.zeros(count) if reserved is None else reserved, np.float64)
         self.core = _core.Problem(
-            self.capacity, self.path_offsets, self.path_links, self.path_connection, self.demand, self.weight, use
+            self.capacity,
+            self.path_offsets,
+            self.path_links,
+            self.path_connection,
+            self.demand,
+            self.weight,
+            use,
+            self.reserved if self.has_reserved else None,
         )
+
+    @property
+    def has_reserved(self) -> bool:
+        """Whether some connection has a reserved part."""
+        return bool(self.reserved.any())
 
     def changed(
         self,
@@ -84,6 +101,7 @@ class Problem:
         capacity: ArrayLike | None = None,
         demand: ArrayLike | None = None,
         weight: ArrayLike | None = None,
+        reserved: ArrayLike | None = None,
     ) -> Self:
         """Give a problem with the same paths and other numbers; what is not given stays.
 
@@ -92,14 +110,14 @@ class Problem:
         Parameters
         ----------
         capacity : array_like of float, shape (links,), optional
-        demand, weight : array_like of float, shape (connections,), optional
+        demand, weight, reserved : array_like of float, shape (connections,), optional
 
         Raises
         ------
         ValueError
             Arrays of another length, a number that cannot be, or a path that nothing limits any more.
         """
-        given = {"capacity": capacity, "demand": demand, "weight": weight}
+        given = {"capacity": capacity, "demand": demand, "weight": weight, "reserved": reserved}
         arrays = {name: None if values is None else _array(name, values, np.float64) for name, values in given.items()}
         other = copy(self)
         other.core = self.core.changed(**arrays)
@@ -175,6 +193,7 @@ def problem_of(paths: Paths, *, unit_bps: float | str = 1.0) -> Problem:
             paths.connection,
             core.demand_bps / unit,
             core.weight * core.qos,
+            reserved=core.reserved_bps / unit,
         )
     except ValueError as error:
         raise ScenarioError(str(error)) from error

@@ -134,7 +134,7 @@ def _part(core: _core.Network, up: NDArray[np.int64]) -> _core.Network:
 def _some(network: _core.Network, demands: _core.Demands, chosen: NDArray[np.int64]) -> _core.Demands:
     """Give some of the demands, in their order."""
     names = demands.names
-    columns = (demands.demand_bps, demands.weight, demands.qos, demands.start_s, demands.stop_s)
+    columns = (demands.demand_bps, demands.weight, demands.qos, demands.reserved_bps, demands.start_s, demands.stop_s)
     return _core.Demands(
         network,
         [names[connection] for connection in chosen],

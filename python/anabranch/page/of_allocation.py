@@ -70,6 +70,7 @@ def _connections(allocation: Allocation) -> dict[str, list[Any]]:
         "granted_bps": frame["rate_bps"].to_list(),
         "demand_bps": frame["demand_bps"].to_list(),
         "claim": frame["claim"].to_list(),
+        **({"reserved_bps": frame["reserved_bps"].to_list()} if "reserved_bps" in frame.columns else {}),
         "level_bps": finite(frame["level_bps"].fill_null(np.nan)),
         "held_by": frame["held_by"].to_list(),
         "bottleneck": frame["bottleneck"].to_list(),

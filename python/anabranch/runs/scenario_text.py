@@ -162,6 +162,7 @@ def _connections(demands: Demands) -> list[dict[str, Any]]:
         kept = {key: row[key] for key in ("name", "source", "target")}
         kept |= {"demand": None if row["demand_bps"] is None else _rate(row["demand_bps"])}
         kept |= {key: None if row[key] == 1.0 else row[key] for key in ("weight", "qos")}
+        kept |= {"reserved": _rate(row["reserved_bps"]) if row["reserved_bps"] else None}
         kept |= {key: None if seconds is None else _quantity(seconds, "s") for key, seconds in times.items()}
         rows.append(kept | {"links": paths or None})
     return rows

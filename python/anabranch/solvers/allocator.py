@@ -102,6 +102,7 @@ class Allocator:
         demand: Numbers | None = None,
         capacity: Numbers | None = None,
         weight: Numbers | None = None,
+        reserved: Numbers | None = None,
     ) -> NDArray[np.float64]:
         """Change numbers, keep the paths, and return the rate of each connection. Numbers that are not given stay.
 
@@ -110,7 +111,7 @@ class Allocator:
 
         Parameters
         ----------
-        demand, weight : array_like of float, or mapping of int or str to float, optional
+        demand, weight, reserved : array_like of float, or mapping of int or str to float, optional
             Values of all connections, or of some by number or, on a network, by name: ``{"DE>IT": "2 Gbit/s"}``.
         capacity : array_like of float, or mapping of int or str to float, optional
             Values of all links, or of some: ``{"DE-AT": 0}``. A link that fails has capacity 0, and its old one again
@@ -132,10 +133,13 @@ class Allocator:
             demand=None if demand is None else self._all("demand", demand, old.demand),
             capacity=None if capacity is None else self._all("capacity", capacity, old.capacity),
             weight=None if weight is None else self._all("weight", weight, old.weight),
+            reserved=None if reserved is None else self._all("reserved", reserved, old.reserved),
         )
         return self._follow(changed)
 
-    def add(self, paths: Sequence[Sequence[int]], *, demand: float = np.inf, weight: float = 1.0) -> int:
+    def add(
+        self, paths: Sequence[Sequence[int]], *, demand: float = np.inf, weight: float = 1.0, reserved: float = 0.0
+    ) -> int:
         """Add a connection with these paths, each the numbers of its links; gives its number, the highest.
 
         Its paths use of their links as much as their rate. It solves from the beginning, as `remove` does. Only for a
@@ -158,6 +162,7 @@ class Allocator:
             np.append(old.demand, demand),
             np.append(old.weight, weight),
             coefficient=None if old.coefficient is None else np.append(old.coefficient, np.ones(extra)),
+            reserved=np.append(old.reserved, reserved),
         )
         self._follow(problem)
         return number
@@ -186,6 +191,7 @@ class Allocator:
             np.delete(old.demand, connection),
             np.delete(old.weight, connection),
             coefficient=None if old.coefficient is None else old.coefficient[entries],
+            reserved=np.delete(old.reserved, connection),
         )
         self._follow(problem)
 

@@ -65,7 +65,7 @@ def _row(solved: Solved) -> dict[str, Any]:
     facts = allocation.summary
     unit = "" if allocation.paths is None else "_bps"
     wants = allocation.problem.demand > 0
-    demand, weight = allocation.problem.demand[wants], allocation.problem.weight[wants]
+    demand, level = allocation.problem.demand[wants], allocation.certificate.levels[wants]
     rate = allocation.connection_rates[wants]
     is_limited = bool(np.isfinite(demand).all())
     return {
@@ -73,7 +73,7 @@ def _row(solved: Solved) -> dict[str, Any]:
         f"carried{unit}": float(rate.sum()),
         "met": float(rate.sum() / demand.sum()) if is_limited and len(demand) else None,
         "least_met": float((rate / demand).min()) if is_limited and len(demand) else None,
-        f"least_level{unit}": float((rate / weight).min()) if len(rate) else None,
+        f"least_level{unit}": float(level.min()) if len(rate) else None,
         "cut_off": int((rate == 0).sum()),
         "cut_off_names": _names(allocation, np.flatnonzero(wants)[rate == 0]),
         "saturated_links": facts["saturated_links"],

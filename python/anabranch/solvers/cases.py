@@ -158,7 +158,7 @@ def cases_of(
 def _with_demands(problem: Problem, demands: Demands) -> Problem:
     core = demands.core
     try:
-        return problem.changed(demand=core.demand_bps, weight=core.weight * core.qos)
+        return problem.changed(demand=core.demand_bps, weight=core.weight * core.qos, reserved=core.reserved_bps)
     except ValueError as error:
         raise ScenarioError(str(error)) from error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anabranch.solvers.methods import usual_method
+from anabranch.solvers.methods import METHODS, usual_method
 from anabranch.solvers.task import Task
 
 if TYPE_CHECKING:
@@ -33,5 +33,12 @@ def allocate(problem: Problem, paths: Paths | None, request: Request, progress: 
         Ctrl-C while c-SLEN or IEWF was at work.
     """
     method = usual_method(problem, request.fairness) if request.method is None else request.method
+    if problem.has_reserved and not (method.takes_reserved and request.fairness in method.fairness):
+        takers = " or ".join(name for name, other in METHODS.items() if other.takes_reserved)
+        what = method.name if request.method else f"{request.fairness} fairness"
+        raise ValueError(
+            f"parts of rates are reserved, and {what} takes none; leave `reserved` out,"
+            f" or take max-min fairness by {takers}"
+        )
     options = request.options_for(method)
     return method.solve(Task(problem, paths, request.fairness, request.method is not None, options, progress))

@@ -56,6 +56,8 @@ class Method:
         Why it is taken then.
     is_approximation : bool
         Whether the method promises no fairness to a tolerance, only rates that overload nothing.
+    takes_reserved : bool
+        Whether connections may have reserved parts.
     """
 
     name: str
@@ -68,3 +70,4 @@ class Method:
     suits: Callable[[Problem], bool] = any_problem
     reason: str = ""
     is_approximation: bool = False
+    takes_reserved: bool = False

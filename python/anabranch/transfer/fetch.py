@@ -30,6 +30,10 @@ class FetchOptions:
     groups: Sequence[int] = ()
     authorities: Path | None = None
     patience_s: float = 60.0
+    follow: Callable[[], Sequence[int]] | None = None
+    """Gives the present groups, as many as there were."""
+    limits: Sequence[Callable[[], float]] = ()
+    """Each gives the most that a sharer may send, in bit/s."""
 
 
 def fetch(
@@ -147,8 +151,21 @@ def fetch_file(
         float(options.patience_s),
     )
     last = begin
+    if options.limits and len(options.limits) != len(file.sharers):
+        raise ValueError("granted rates are for sharers; web servers send at the rates of their kernels")
+
+    def keep() -> None:
+        for source, limit in enumerate(options.limits):
+            running.limit(source, limit())
+        if options.follow is not None:
+            present = _by_source(list(options.follow()), len(file.sharers), max(len(options.via), 1))
+            for source, groups in enumerate(present):
+                running.regroup(source, groups)
+
     try:
+        keep()
         while (outcome := running.wait()) is None:
+            keep()
             if progress is not None and time.monotonic() - last >= LOOK_S:
                 last = time.monotonic()
                 progress(FetchState(last - begin, *running.state()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 from contextlib import closing
@@ -38,6 +39,7 @@ def share(
     key: str | os.PathLike[str] | None = None,
     ready: Callable[[str], None] | None = None,
     served: Callable[[str, int], None] | None = None,
+    limit: Callable[[], float] | None = None,
 ) -> None:
     """Share the files of a directory, or one file, read-only, until Ctrl-C.
 
@@ -58,6 +60,9 @@ def share(
         names of files follow.
     served : callable, optional
         Called for each connection that has ended, with its address and the bytes that it took.
+    limit : callable, optional
+        Asked some times a second for the most that all connections together may send, in bit/s with the headers of IP
+        and UDP.
 
     Raises
     ------
@@ -66,7 +71,7 @@ def share(
     OSError
         If the path or the sockets cannot be opened, or one file changes while it is read.
     """
-    with closing(_share(path, listen, host, certificate, key, ready, served)) as connections:
+    with closing(_share(path, listen, host, certificate, key, ready, served, limit)) as connections:
         for _ in connections:
             pass
 
@@ -80,6 +85,7 @@ def send(
     key: str | os.PathLike[str] | None = None,
     ready: Callable[[str], None] | None = None,
     served: Callable[[str, int], None] | None = None,
+    limit: Callable[[], float] | None = None,
 ) -> None:
     """Share one file until somebody has fetched it whole, or Ctrl-C, which is a ``KeyboardInterrupt``.
 
@@ -87,7 +93,7 @@ def send(
     """
     if Path(file).exists() and not Path(file).is_file():
         raise ValueError(f"{file} is no regular file; write it to one first, or share the folder")
-    with closing(_share(file, listen, host, certificate, key, ready, served)) as connections:
+    with closing(_share(file, listen, host, certificate, key, ready, served, limit)) as connections:
         any(connections)
 
 
@@ -99,6 +105,7 @@ def _share(
     key: str | os.PathLike[str] | None,
     ready: Callable[[str], None] | None,
     served: Callable[[str, int], None] | None,
+    limit: Callable[[], float] | None,
 ) -> Generator[bool]:
     """Share until this is closed; give of each connection that has ended whether it has a file whole now."""
     if not _core.HAS_LIVE:
@@ -108,9 +115,12 @@ def _share(
     if host is None and listen:
         host = _reached_at(listen[0])
     identity = path_or_none(certificate) or _identity()
-    running = _core.Share(Path(path), list(listen), identity, path_or_none(key), host)
+    most_bps = math.inf if limit is None else limit()
+    running = _core.Share(Path(path), list(listen), identity, path_or_none(key), host, most_bps)
     try:
         while True:
+            if limit is not None:
+                running.limit(limit())
             url, ended = running.wait() or (None, None)
             if url is not None and ready is not None:
                 ready(url)

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { Run } from "../data";
 import { unitOf } from "../scaled";
 import type { Update } from "../selection";
-import { priceText } from "../units";
+import { priceText, shareText } from "../units";
 import { bottlenecksOf } from "../why";
 import { LinkName } from "./LinkName";
 import { Term } from "./Term";
@@ -50,7 +50,9 @@ export function Bottlenecks({ run, update }: { run: Run; update: Update }) {
                 <th scope="row">
                   <LinkName {...{ run, link, update }} />
                 </th>
-                <td class="number">{isPriced ? priceText(price, alpha) : levels.text(level)}</td>
+                <td class="number">
+                  {isPriced ? priceText(price, alpha) : level < 0 ? shareText(level) : levels.text(level)}
+                </td>
                 <td class="number">{held}</td>
                 <td class="number minor">
                   {sizes.text(run.header.links.capacity_bps[link] ?? Number.POSITIVE_INFINITY)}

@@ -3,6 +3,7 @@
 import type { Run } from "../data";
 import { ratesOver, type Update } from "../selection";
 import { rateText } from "../units";
+import { levelText } from "../why";
 import { linkFacts } from "./LinkFacts";
 import { ConnectionName } from "./LinkName";
 
@@ -25,7 +26,7 @@ export function LinkDetails({ run, link, sample, update }: { run: Run; link: num
         {sending.slice(0, MOST).map(({ connection, rate }) => (
           <li key={connection}>
             <ConnectionName {...{ run, connection, update }} /> <b>{rateText(rate)}</b>
-            {level ? <em> · level {rateText(level[connection])}</em> : null}
+            {level ? <em> · level {levelText(level[connection] ?? 0)}</em> : null}
           </li>
         ))}
       </ul>

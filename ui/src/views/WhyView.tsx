@@ -6,6 +6,7 @@ import { priceText, rateText, shareText } from "../units";
 import {
   costText,
   groupsOf,
+  levelText,
   type Other,
   othersText,
   type Reason,
@@ -43,12 +44,15 @@ export function WhyView({ run, connection, update, label = "chosen connection", 
       <h3>Why does {connections.name[connection]} get no more?</h3>
       <p>
         It gets <b>{rateText(why.rate)}</b> {asked}
-        {why.demand ? ` (${shareText(why.rate / why.demand)})` : ""}; its <Term of="level" /> is {rateText(why.level)}
+        {why.demand ? ` (${shareText(why.rate / why.demand)})` : ""}; its <Term of="level" /> is {levelText(why.level)}
         {connections.claim && connections.claim[connection] !== 1 ? (
           <>
             , by a <Term of="claim" /> of {connections.claim[connection]}
           </>
         ) : null}
+        {connections.reserved_bps?.[connection]
+          ? `, besides ${rateText(connections.reserved_bps[connection])} that are reserved`
+          : ""}
         .
       </p>
       {why.isPriced ? <Worth run={run} connection={connection} why={why} /> : null}
@@ -107,7 +111,7 @@ function Others({ run, link, others, update }: { run: Run; link: number; others:
         {others.slice(0, MOST).map((other) => (
           <li key={other.connection}>
             <ConnectionName run={run} connection={other.connection} update={update} /> <b>{rateText(other.rate)}</b>
-            <em> · level {rateText(other.level)}</em>
+            <em> · level {levelText(other.level)}</em>
           </li>
         ))}
       </ul>

@@ -113,12 +113,14 @@ fn all_agents_hear_of_links_that_go_and_come() {
     }
     network.set_capacity(0, 25.0);
     network.mend(2, 3);
-    network.pass(50, |_| {});
+    // News of a link that was down a moment ago are held for the rest of a second.
+    network.pass(1050, |_| {});
     for who in 0..4 {
         assert_eq!([of(&network, who, 2, 3), of(&network, who, 0, 0)], [Some(30.0), Some(25.0)], "{who}");
     }
     // Who comes back hears of it all, too.
     network.set_capacity(3, 28.0);
+    network.pass(1050, |_| {});
     network.heard_of.clear();
     network.restart(1);
     network.pass(200, |_| {});

@@ -33,7 +33,7 @@ fn own_parcel(protocol: u8) -> crate::Parcel {
     agent.handle(Time(0), Event::Up(AgentId(2)));
     agent.handle(Time(0), Event::Hop(AgentId(2), hello(3)));
     let paths = vec![(vec![Step { agent: AgentId(1), link: 0 }], AgentId(2))];
-    let ask = Ask::Join { protocol, claim: 1.0, demand: 5e6, paths };
+    let ask = Ask::Join { protocol, claim: 1.0, reserved: 0.0, demand: 5e6, paths };
     agent.handle(Time(0), Event::Ask(ClientId(1), ask));
     let parcel = agent.actions().find_map(|action| match action {
         crate::Action::Hop(_, HopMessage::Payload { payload: Payload::Parcel(parcel), .. }) => Some(parcel),
@@ -91,7 +91,7 @@ fn numbers_that_cannot_be_are_refused() {
     for rate in [f64::NAN, f64::INFINITY, -1.0] {
         assert!(decode::<Answer>(&body(&Answer::Granted { rates: vec![rate] })).is_err());
     }
-    let ask = Ask::Join { protocol: 0, claim: 0.0, demand: 1.0, paths: Vec::new() };
+    let ask = Ask::Join { protocol: 0, claim: 0.0, reserved: 0.0, demand: 1.0, paths: Vec::new() };
     assert!(decode::<Ask>(&body(&ask)).is_err());
 }
 
@@ -116,7 +116,7 @@ proptest! {
         }
         // Its own session is that of `own_parcel`, so that replies are for somebody.
         let paths = vec![(vec![Step { agent: AgentId(1), link: 0 }], AgentId(2))];
-        agent.handle(Time(0), Event::Ask(ClientId(1), Ask::Join { protocol, claim: 1.0, demand: 5e6, paths }));
+        agent.handle(Time(0), Event::Ask(ClientId(1), Ask::Join { protocol, claim: 1.0, reserved: 0.0, demand: 5e6, paths }));
         let mut numbers = [0, 0];
         for (place, value, is_back) in changes {
             let mut parcel = own_parcel(protocol);

@@ -2,6 +2,7 @@
 
 mod away;
 mod codec;
+mod floods;
 mod liars;
 mod network;
 mod rates;

@@ -66,6 +66,8 @@ pub struct Network {
     heard: BTreeMap<(AgentId, AgentId), u64>,
     /// The greatest claims of a neighbour at each link of an agent that starts.
     pub claims: f64,
+    /// The most packets of a neighbour on their way at an agent that starts.
+    pub packets: usize,
     /// Of how many messages one breaks its connection.
     pub fragility: Option<u32>,
     /// An agent that lies, and of how many of its messages one is false.
@@ -97,6 +99,7 @@ impl Network {
             said: VecDeque::new(),
             heard: BTreeMap::new(),
             claims: 1e6,
+            packets: 1 << 16,
             fragility: None,
             liar: None,
             truths: Vec::new(),
@@ -137,6 +140,7 @@ impl Network {
             lease: LEASE,
             clients: 2000,
             waiting: self.waiting,
+            packets: self.packets,
             patience: PATIENCE,
             ..Settings::new(id, self.epoch, vec![self.protocol.clone()])
         };
@@ -235,7 +239,7 @@ impl Network {
                 }
                 Action::Tell(_, Answer::Paths { .. }) => {}
                 Action::Tell(client, Answer::Left) => _ = self.left.insert(client),
-                Action::Tell(client, Answer::Refused { reason }) => _ = self.refused.insert(client, reason),
+                Action::Tell(client, Answer::Refused { reason, .. }) => _ = self.refused.insert(client, reason),
             }
         }
     }
@@ -320,7 +324,13 @@ impl Network {
     /// An application joins over these paths.
     pub fn join(&mut self, agent: u32, client: u64, demand: f64, paths: &[&[u32]]) {
         let paths = self.paths(agent, paths);
-        self.ask(agent, client, Ask::Join { protocol: 0, claim: 1.0, demand: demand * 1e6, paths });
+        self.ask(agent, client, Ask::Join { protocol: 0, claim: 1.0, reserved: 0.0, demand: demand * 1e6, paths });
+    }
+
+    /// An application joins over these paths with a reserved part.
+    pub fn join_with(&mut self, agent: u32, client: u64, reserved: f64, paths: &[&[u32]]) {
+        let (paths, reserved, demand) = (self.paths(agent, paths), reserved * 1e6, f64::INFINITY);
+        self.ask(agent, client, Ask::Join { protocol: 0, claim: 1.0, reserved, demand, paths });
     }
 
     /// An application is given other paths.

@@ -53,6 +53,45 @@ fn join_and_leave(fragility: Option<u32>) {
 }
 
 #[test]
+fn reserved_parts_come_first_and_one_that_does_not_fit_is_refused() {
+    let mut network = Network::new(protocol("d-slen"), 3, &LINKS);
+    // A has all of the first link, 20. Of the second A has 20 for the rest of its 40, and a share of 15, as B has.
+    network.join_with(0, 1, 40.0, &[&[0, 2], &[1, 2]]);
+    network.join(0, 2, f64::INFINITY, &[&[1, 2]]);
+    network.pass(3000, |_| {});
+    assert!(near(network.of(1), &[20.0, 35.0]) && near(network.of(2), &[15.0]), "{:?}", network.rates);
+    // With 35 of 55 on the second link, A has 25.5 reserved there: 40 more do not fit, and nobody notices.
+    network.join_with(0, 3, 40.0, &[&[1, 2]]);
+    network.pass(3000, |_| {});
+    assert!(near(network.of(3), &[0.0]) && near(network.of(1), &[20.0, 35.0]), "{:?}", network.rates);
+    network.ask(0, 3, Ask::Leave);
+    // 20 more do: 20 + s for A and for C, and s for B, are 50.
+    network.join_with(0, 4, 20.0, &[&[1, 2]]);
+    network.pass(4000, |_| {});
+    let s = 10.0 / 3.0;
+    let are_right =
+        near(network.of(1), &[20.0, 20.0 + s]) && near(network.of(2), &[s]) && near(network.of(4), &[20.0 + s]);
+    assert!(are_right, "{:?}", network.rates);
+    for client in [1, 2, 4] {
+        network.ask(0, client, Ask::Leave);
+    }
+    network.pass(3000, |_| {});
+    assert!(network.are_clear());
+}
+
+#[test]
+fn a_protocol_that_reserves_nothing_says_so() {
+    let mut network = Network::new(protocol("slbn"), 3, &LINKS);
+    network.join_with(0, 1, 5.0, &[&[0]]);
+    network.pass(500, |_| {});
+    let said = &network.refused[&ClientId(1)];
+    assert!(
+        said.starts_with("5e6 bit/s are reserved, and SLBN reserves nothing") || said.contains("reserves nothing"),
+        "{said}"
+    );
+}
+
+#[test]
 fn rates_are_upward_max_min_fair_and_nothing_stays_behind() {
     join_and_leave(None);
 }

@@ -3,7 +3,8 @@
 //! ```text
 //! larger[k]      total load on the link of the k connections with the greatest levels
 //! level[k]       the k-th greatest level on the link
-//! outdone        least over k of  max(larger[k] / own,  1 - level / level[k + 1])
+//! rate(level)    of the smaller connection
+//! outdone        least over k of  max(larger[k] / own,  (rate(level[k + 1]) - its rate) / its measure at the former)
 //! ```
 //!
 //! Both sides of the maximum agree on one number x: connections whose level is greater by more than x have a total load
@@ -20,11 +21,11 @@ struct Larger {
 }
 
 /// For each requested link, its connections in order of falling level.
-pub(super) struct LargerOnLinks(Vec<Vec<Larger>>);
+pub(super) struct LargerOnLinks<'a>(&'a Problem, Vec<Vec<Larger>>);
 
-impl LargerOnLinks {
+impl<'a> LargerOnLinks<'a> {
     /// Lists the load of all connections on the links that `is_wanted` selects; other links have empty lists.
-    pub fn new(problem: &Problem, path_rates: &[f64], levels: &[f64], is_wanted: &[bool]) -> Self {
+    pub fn new(problem: &'a Problem, path_rates: &[f64], levels: &[f64], is_wanted: &[bool]) -> Self {
         let mut on_links = vec![vec![]; problem.links()];
         // The latest connection on each link, so that the loads of its paths there are added up.
         let mut latest = vec![usize::MAX; problem.links()];
@@ -48,16 +49,22 @@ impl LargerOnLinks {
                 larger.carried
             });
         }
-        Self(on_links)
+        Self(problem, on_links)
     }
 
-    /// The shortfall of a connection of this level on a link; `own` is its possible use of the link at its rate.
-    pub fn outdone(&self, link: usize, level: f64, own: f64) -> f64 {
-        let on_link = &self.0[link];
+    /// The shortfall of a connection with this rate on a link; `own` is its possible use of the link at its rate.
+    pub fn outdone(&self, link: usize, (c, rate): (usize, f64), own: f64) -> f64 {
+        let Self(problem, on_links) = self;
+        let on_link = &on_links[link];
+        let level = problem.level(c, rate);
         let carried = |k: usize| if k == 0 { 0.0 } else { on_link[k - 1].carried };
         let part = |k: usize| if carried(k) > 0.0 { carried(k) / own } else { 0.0 };
         let excess = |k: usize| {
-            on_link.get(k).map_or(0.0, |next| if next.level > level { 1.0 - level / next.level } else { 0.0 })
+            let missing = |next: &Larger| {
+                let there = problem.rate_at(c, next.level);
+                (there - rate) / there.max(problem.reserved(c))
+            };
+            on_link.get(k).map_or(0.0, |next| if next.level > level { missing(next) } else { 0.0 })
         };
         // As k rises, the part rises and the excess falls: the best value is where they cross, or just before.
         let (mut low, mut high) = (0, on_link.len());

@@ -11,6 +11,7 @@ fn chain(demand: f64) -> Problem {
         demand: vec![demand, f64::INFINITY, f64::INFINITY],
         weight: vec![1.0; 3],
         coefficient: vec![],
+        reserved: vec![],
     })
     .unwrap()
 }
@@ -72,6 +73,7 @@ fn beside(capacity: [f64; 2]) -> Problem {
         demand: vec![f64::INFINITY; 2],
         weight: vec![1.0; 2],
         coefficient: vec![],
+        reserved: vec![],
     })
     .unwrap()
 }
@@ -130,6 +132,7 @@ fn weights_and_coefficients_count_where_rates_meet() {
         demand: vec![f64::INFINITY; 2],
         weight: vec![1.0, 0.5],
         coefficient: vec![1.0, 1.0, 2.0],
+        reserved: vec![],
     })
     .unwrap();
     let found = certify(&problem, &[0.02, 10.0, 0.5], 1e-2);
@@ -149,6 +152,7 @@ fn dead_links_and_links_without_limit_leave_nothing_out() {
         demand: vec![f64::INFINITY, 5.0],
         weight: vec![1.0; 2],
         coefficient: vec![],
+        reserved: vec![],
     });
     let found = certify(&endless.unwrap(), &[10.0, 4.0], 1e-9);
     assert!((found.residual - 0.2).abs() < 1e-12 && found.worst_path == Some(1), "{found:?}");

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use crate::problem::Problem;
+use crate::problem::{Problem, rate_at};
 
 /// The paths and connections of a problem that become columns.
 #[derive(Clone, Copy, PartialEq)]
@@ -25,10 +25,12 @@ pub(super) struct Columns {
     pub link: Vec<u32>,
     pub capacity: Vec<f64>,
     pub row_scale: Vec<f64>,
-    /// The number of each participating connection in the problem, its weight, its finite demand, and the size of a
-    /// unit of its rate.
+    /// The number of each participating connection in the problem, its weight, its reserved part, whether any has one, its
+    /// finite demand, and the size of a unit of its rate.
     pub connection: Vec<u32>,
     pub weight: Vec<f64>,
+    pub reserved: Vec<f64>,
+    pub has_reserved: bool,
     pub demand: Vec<f64>,
     pub rate_scale: Vec<f64>,
     /// The number of each path in the problem, and the index of its connection in these columns.
@@ -56,6 +58,8 @@ impl Columns {
             row_scale: vec![],
             connection: vec![],
             weight: vec![],
+            reserved: vec![],
+            has_reserved: problem.has_reserved(),
             demand: vec![],
             rate_scale: vec![],
             path: vec![],
@@ -105,8 +109,23 @@ impl Columns {
             self.path_offsets.push(self.path.len());
             self.connection.push(c as u32);
             self.weight.push(problem.weight(c));
+            self.reserved.push(problem.reserved(c));
             self.demand.push(problem.demand(c));
         }
+    }
+
+    /// The rate of a connection at a level of -1 or more.
+    pub fn share(&self, c: usize, level: f64) -> f64 {
+        if self.has_reserved { rate_at((self.reserved[c], self.weight[c]), level) } else { self.weight[c] * level }
+    }
+
+    /// The level of a connection at a rate.
+    pub fn level(&self, c: usize, rate: f64) -> f64 {
+        if !self.has_reserved {
+            return rate / self.weight[c];
+        }
+        let more = rate - self.reserved[c];
+        more / if more < 0.0 { self.reserved[c] } else { self.weight[c] }
     }
 
     /// Changes to units in which no coefficient exceeds 1.
@@ -134,6 +153,7 @@ impl Columns {
                 *a /= scale;
             }
             self.weight[c] *= scale;
+            self.reserved[c] *= scale;
             self.demand[c] *= scale;
             self.rate_scale[c] = scale;
         }
@@ -163,6 +183,7 @@ impl Columns {
         if (0..problem.links()).any(is_other) {
             return false;
         }
+        self.has_reserved = problem.has_reserved();
         let mut is_bounded_anew = vec![false; self.connection.len()];
         for row in 0..self.link.len() {
             let capacity = problem.capacity(self.link[row] as usize) * self.row_scale[row];
@@ -173,6 +194,7 @@ impl Columns {
         for (c, is_bounded_anew) in is_bounded_anew.into_iter().enumerate() {
             let number = self.connection[c] as usize;
             self.weight[c] = problem.weight(number) * self.rate_scale[c];
+            self.reserved[c] = problem.reserved(number) * self.rate_scale[c];
             if is_bounded_anew || problem.demand(number).to_bits() != before.demand(number).to_bits() {
                 self.demand[c] = self.bounded(c, problem.demand(number) * self.rate_scale[c]);
             }

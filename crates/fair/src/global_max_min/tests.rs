@@ -109,3 +109,36 @@ fn a_run_in_pieces_comes_to_the_same() {
     assert!(pieces > 3 && solver.lack() == 0.0);
     assert_eq!(solver.finish(), global_max_min(&problem));
 }
+
+#[test]
+fn reserved_parts_come_before_shares() {
+    // Of 9, 4 are reserved for the first, and the 5 that are left are shared.
+    let both: &[&[&[u32]]] = &[&[&[0]], &[&[0]]];
+    let first = |reserved: f64| ProblemParts { reserved: vec![reserved, 0.0], ..parts(&[9.0], both) };
+    assert_close(&proved(first(4.0)).connection_rates, &[6.5, 2.5]);
+    let weight = vec![1.0, 4.0];
+    assert_close(&proved(ProblemParts { weight, ..first(4.0) }).connection_rates, &[5.0, 4.0]);
+    // A connection that wants less than is reserved for it leaves the rest to others.
+    let demand = vec![2.0, NONE];
+    assert_close(&proved(ProblemParts { demand, ..first(4.0) }).connection_rates, &[2.0, 7.0]);
+}
+
+#[test]
+fn reserved_parts_take_any_path() {
+    // Links of 4 and 10. Connection 0 may take either and has 3 reserved, connection 1 the first, connection 2 the
+    // second. All of both is shared: 3 + 3 t = 14. Connection 0 takes 19 / 3 of the second, and 1 / 3 of the first.
+    let reserved = vec![3.0, 0.0, 0.0];
+    let found = proved(ProblemParts { reserved, ..parts(&[4.0, 10.0], &[&[&[0], &[1]], &[&[0]], &[&[1]]]) });
+    assert_close(&found.connection_rates, &[20.0 / 3.0, 11.0 / 3.0, 11.0 / 3.0]);
+}
+
+#[test]
+fn where_too_much_is_reserved_all_lack_the_same_share_of_it() {
+    // 8 reserved of 6: a quarter is missing. Who has nothing reserved has nothing.
+    let three: &[&[&[u32]]] = &[&[&[0]], &[&[0]], &[&[0], &[1]]];
+    let reserved = vec![6.0, 2.0, 0.0];
+    let found = proved(ProblemParts { reserved, ..parts(&[6.0, 1.0], three) });
+    assert_close(&found.connection_rates, &[4.5, 1.5, 1.0]);
+    assert!(found.path_rates[2].abs() < 1e-12);
+    assert!((found.levels[0].level + 0.25).abs() < 1e-12 && (found.levels[1].level - 1.0).abs() < 1e-12);
+}

@@ -29,6 +29,14 @@ pub(super) fn weights(values: Vec<f64>) -> Result<Arc<[f64]>, ProblemError> {
     Ok(values.into())
 }
 
+/// Checks the reserved parts of connections; none are left if all are negligible.
+pub(super) fn reserved(mut values: Vec<f64>) -> Result<Arc<[f64]>, ProblemError> {
+    check_values("connection", "reserved", &values, "0 to 1e100", |v| (0.0..=MOST).contains(&v))?;
+    values.iter_mut().filter(|v| **v < LEAST).for_each(|v| *v = 0.0);
+    let has_any = values.iter().any(|&v| v > 0.0);
+    Ok(if has_any { values.into() } else { Arc::default() })
+}
+
 fn amounts(what: &'static str, quantity: &'static str, mut values: Vec<f64>) -> Result<Arc<[f64]>, ProblemError> {
     let is_amount = |v: f64| (0.0..=MOST).contains(&v) || v == f64::INFINITY;
     check_values(what, quantity, &values, "0 to 1e100, or infinite", is_amount)?;
@@ -56,6 +64,7 @@ pub(super) fn check_lengths(parts: &ProblemParts) -> Result<(), ProblemError> {
     }
     let lengths = [
         ("demand", parts.demand.len(), parts.weight.len(), "connection", false),
+        ("reserved", parts.reserved.len(), parts.weight.len(), "connection", true),
         ("coefficient", parts.coefficient.len(), entries, "entry of path_links", true),
     ];
     for (name, found, wanted, per, may_be_empty) in lengths {

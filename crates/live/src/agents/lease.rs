@@ -4,9 +4,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anabranch_core::Rate;
-
-/// The rate at which a path may always send: enough to detect whether it works.
-pub(crate) const FLOOR: Rate = Rate(64e3);
+#[cfg(any(test, target_os = "linux"))]
+pub(crate) use anabranch_core::lease::FLOOR;
+use anabranch_core::lease::valid_rate;
 
 /// The rates for the paths of a connection, which expire.
 ///
@@ -39,9 +39,8 @@ impl Lease {
     /// The rates that are valid at `now`.
     pub fn rates(&self, now: Instant) -> Vec<Rate> {
         let state = self.lock();
-        let over = now.saturating_duration_since(state.told).as_secs_f64() / self.lasts.as_secs_f64();
-        let part = 0.5f64.powi(over.min(60.0) as i32);
-        state.rates.iter().map(|rate| Rate((rate * part).max(FLOOR.0))).collect()
+        let silence = now.saturating_duration_since(state.told);
+        state.rates.iter().map(|&rate| valid_rate(Rate(rate), silence, self.lasts)).collect()
     }
 
     /// The rates that the agent reported last, however long ago.
@@ -59,7 +58,8 @@ impl Lease {
         self.lock().told > time
     }
 
-    /// The reason why the session gets no rates; `None` if it was not refused.
+    /// The reason why the session gets no rates, for good or for the moment; `None` if it was not refused, or was granted
+    /// rates since.
     pub fn refusal(&self) -> Option<String> {
         self.lock().refusal.clone()
     }
@@ -74,6 +74,7 @@ impl Lease {
         if rates.len() == state.rates.len() {
             state.rates.copy_from_slice(rates);
             state.told = now;
+            state.refusal = None;
         }
     }
 

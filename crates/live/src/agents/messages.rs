@@ -24,19 +24,19 @@ pub(super) enum Ended {
     Message(#[from] MessageError),
     #[error("the agent has ended")]
     Over,
-    #[error("a message took more than {} s", MESSAGE_TIME.as_secs())]
+    #[error("the agent refuses the session for now")]
+    Refused,
+    #[error("a message, or the first stream, took too long")]
     Slow,
 }
 
 /// Queue of messages to the other end of a stream; the stream ends with its last copy.
 pub(super) type Sender = mpsc::Sender<Vec<u8>>;
 
-/// The most messages that wait for a stream; a stream that accepts none for longer is useless.
-const MOST_WAITING: usize = 8192;
-
-/// Writes queued messages as long as the stream accepts them.
-pub(super) fn sender(stream: SendStream) -> Sender {
-    let (sender, words) = mpsc::channel(MOST_WAITING);
+/// Writes queued messages as long as the stream accepts them. At most `waiting` of them wait; a stream that
+/// accepts none for longer is useless.
+pub(super) fn sender(stream: SendStream, waiting: usize) -> Sender {
+    let (sender, words) = mpsc::channel(waiting);
     tokio::spawn(write(stream, words));
     sender
 }

@@ -9,10 +9,35 @@ use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme, version}
 
 use crate::authority::{Authority, Name};
 use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
+use crate::quic::{Connection, protocol};
 use crate::security::{Fingerprint, Identity, Pinned, SecurityError, crypto, no_suite};
 
-/// Name of the protocol between agents and applications.
-const ALPN: &[u8] = b"anabranch-control/1";
+/// What is spoken over a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Speech {
+    /// Messages between agents, and with applications that ask for rates.
+    Control,
+    /// Questions of applications and their answers, in lines.
+    Questions,
+}
+
+impl Speech {
+    const ALL: [Self; 2] = [Self::Control, Self::Questions];
+
+    /// The name of the protocol in TLS.
+    fn name(self) -> &'static [u8] {
+        match self {
+            Self::Control => b"anabranch-control/1",
+            Self::Questions => b"anabranch-questions/1",
+        }
+    }
+
+    /// What the caller of a connection wants to speak.
+    pub(super) fn of(connection: &Connection) -> Option<Self> {
+        let named = protocol(connection)?;
+        Self::ALL.into_iter().find(|speech| speech.name() == named)
+    }
+}
 
 /// The other end of a connection, as it is expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,12 +84,16 @@ pub(super) fn called<T: Known>(identity: &Identity, peers: Arc<Peers<T>>) -> Res
         .with_client_cert_verifier(Arc::new(Verifier::new(peers)))
         .with_single_cert(chain, key)
         .map_err(SecurityError::Unusable)?;
-    tls.alpn_protocols = vec![ALPN.to_vec()];
+    tls.alpn_protocols = Speech::ALL.map(|speech| speech.name().to_vec()).into();
     QuicServerConfig::try_from(tls).map_err(|_| no_suite())
 }
 
 /// The TLS settings of a client that calls one of these peers.
-pub(super) fn calling<T: Known>(identity: &Identity, peers: Arc<Peers<T>>) -> Result<QuicClientConfig, SecurityError> {
+pub(super) fn calling<T: Known>(
+    identity: &Identity,
+    peers: Arc<Peers<T>>,
+    speech: Speech,
+) -> Result<QuicClientConfig, SecurityError> {
     let (chain, key) = identity.parts();
     let mut tls = rustls::ClientConfig::builder_with_provider(crypto())
         .with_protocol_versions(&[&version::TLS13])
@@ -73,7 +102,7 @@ pub(super) fn calling<T: Known>(identity: &Identity, peers: Arc<Peers<T>>) -> Re
         .with_custom_certificate_verifier(Arc::new(Verifier::new(peers)))
         .with_client_auth_cert(chain, key)
         .map_err(SecurityError::Unusable)?;
-    tls.alpn_protocols = vec![ALPN.to_vec()];
+    tls.alpn_protocols = vec![speech.name().to_vec()];
     QuicClientConfig::try_from(tls).map_err(|_| no_suite())
 }
 

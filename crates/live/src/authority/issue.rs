@@ -24,7 +24,7 @@ pub struct Issued {
 }
 
 /// How long clocks may differ: certificates are valid from this time before they are issued.
-const SLACK: Duration = Duration::hours(1);
+const SLACK: Duration = Duration::days(1);
 
 impl Issuer {
     /// A new authority of a network of this name, whose certificate lasts for ten years.

@@ -133,6 +133,22 @@ mod tests {
     }
 
     #[test]
+    fn a_certificate_is_good_for_those_whose_clocks_are_a_day_behind() {
+        let issuer = Issuer::made("one").unwrap();
+        let name = Name::Agent("a".to_owned());
+        let certificate = der(&issuer.issue(&name, 30).unwrap().certificate);
+        let at = |hours: u64| UnixTime::since_unix_epoch(ago(hours));
+        let name_at = |hours| authority(&issuer).name_at(&certificate, at(hours));
+        assert_eq!((name_at(23), name_at(25)), (Some(name), None));
+    }
+
+    /// The time some hours ago, since 1970.
+    fn ago(hours: u64) -> Duration {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        now.checked_sub(Duration::from_hours(hours)).unwrap()
+    }
+
+    #[test]
     fn a_certificate_that_has_expired_says_nothing() {
         let issuer = Issuer::made("one").unwrap();
         let name = Name::Agent("a".to_owned());
@@ -165,5 +181,32 @@ mod tests {
             assert!(!b.check(agent, text, &other), "byte {place}");
             assert!(!b.check(agent, text, &proof[..place]));
         }
+    }
+
+    #[test]
+    fn an_agent_cannot_have_started_long_after_now_or_after_its_certificate() {
+        let issuer = Issuer::made("one").unwrap();
+        let signed = |days| {
+            let issued = issuer.issue(&Name::Agent("a".to_owned()), days).unwrap();
+            let identity = Identity::of_pem(&(issued.certificate + &issued.key)).unwrap();
+            Signed::new(authority(&issuer), &identity).unwrap()
+        };
+        let (long, short) = (signed(30), signed(0));
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let hours = |count: u64| Duration::from_hours(count);
+        let before = |count: u64| now.checked_sub(hours(count)).unwrap();
+        let is_timely = |by: &Signed, time: Duration| long.is_timely(time.as_micros() as u64, &by.prove(b"news"));
+        // Agents take new certificates while they run.
+        assert!([now, before(1000), now + hours(23)].iter().all(|&time| is_timely(&long, time)));
+        assert!(!is_timely(&long, now + hours(25)) && !long.is_timely(u64::MAX, &long.prove(b"news")));
+        // It is good to the end of its last second, in which an agent may have started.
+        let proof = short.prove(b"news");
+        let (_, parsed) = X509Certificate::from_der(&proof[2..]).unwrap();
+        let end = Duration::from_secs(parsed.validity().not_after.timestamp().try_into().unwrap());
+        let is_good = |after_ms| long.is_timely((end + Duration::from_millis(after_ms)).as_micros() as u64, &proof);
+        assert!(is_good(0) && is_good(999) && !is_good(1000));
+        // What had expired before the start proves nothing.
+        assert!(is_timely(&short, before(1)) && !is_timely(&short, now + hours(1)));
+        assert!(!long.is_timely(0, b"") && !long.is_timely(0, &[7; 40]));
     }
 }

@@ -7,10 +7,7 @@
 use anabranch_core::Rate;
 use anabranch_proto::transport::Told;
 
-use super::{Group, Inner, Open, PACKET, SLOTS};
-
-/// Bytes of the headers of IPv4 and UDP.
-const HEADERS: f64 = 28.0;
+use super::{Group, HEADERS, Inner, Open, PACKET, SLOTS};
 
 /// The highest rate that is reported to a loop before, in bits a second.
 const MOST: f64 = 1e15;

@@ -9,6 +9,7 @@
 //! receiving end counts marks and reports them (`feedback`). Callers that know the capacities of paths report them.
 
 mod capacity;
+mod ceiling;
 mod granted;
 mod remote;
 mod slot;
@@ -30,6 +31,8 @@ use anabranch_proto::protocols::wvegas::Drain;
 use anabranch_proto::protocols::{Control, PROTOCOLS};
 use anabranch_proto::window::{SubflowSnapshot, WindowControl};
 
+pub use self::ceiling::Ceiling;
+use self::ceiling::Ceilings;
 use self::granted::Granted;
 pub use self::remote::{MOST_REMOTE, RemoteSubflow};
 pub use self::slot::Slot;
@@ -49,6 +52,9 @@ const LEAST_WINDOW: f64 = 2.0;
 
 /// Packet size that controls assume; paces are converted to packets of a path's MTU.
 const PACKET: Bytes = Bytes(1200);
+
+/// Bytes of the headers of IPv4 and UDP.
+const HEADERS: f64 = 28.0;
 
 /// The reason why a protocol cannot control a real connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -168,6 +174,8 @@ struct Inner {
     others: Vec<(usize, SubflowSnapshot)>,
     /// Sending rate of the next loop; infinite if there is none, or it is not known.
     onward: Rate,
+    /// The most that paths may send.
+    ceilings: Ceilings,
 }
 
 /// A path in use.
@@ -234,7 +242,8 @@ impl Group {
 
     fn with(start: Instant, controls: Controls, counts_marks: bool) -> Arc<Self> {
         let (subflows, groups) = ((0..SLOTS).map(|_| None).collect(), [0; SLOTS + MOST_REMOTE]);
-        let inner = Inner { controls, counts_marks, subflows, groups, others: Vec::new(), onward: Rate(f64::INFINITY) };
+        let (onward, ceilings) = (Rate(f64::INFINITY), Ceilings::default());
+        let inner = Inner { controls, counts_marks, subflows, groups, others: Vec::new(), onward, ceilings };
         Arc::new(Self { start, inner: Mutex::new(inner) })
     }
 
@@ -280,13 +289,14 @@ impl Group {
     /// Only the library may report acknowledgements to the control: their losses and marks may not be reported yet.
     pub fn state(&self, slot: usize) -> Option<PathState> {
         let inner = &mut *self.lock();
+        let pace = inner.pace(slot);
         let open = inner.subflows.get(slot)?.as_ref()?;
         let (control, own) = inner.controls.of(slot);
         Some(PathState {
             window: control.window(own),
             window_bytes: window_bytes(control.window(own), open.mtu),
             rtt: open.path.rtt(),
-            pace: control.pace(own).map(|pace| Rate(pace.0 * scale(open.mtu))),
+            pace,
         })
     }
 
@@ -335,7 +345,8 @@ impl fmt::Debug for Group {
 
 /// The view of a connection without a limit on its demand.
 fn view() -> ConnectionView {
-    ConnectionView { subflows: 0, claim: 1.0, demand: Rate(f64::INFINITY), packet: PACKET, first_window: FIRST_WINDOW }
+    let (demand, reserved) = (Rate(f64::INFINITY), Rate(0.0));
+    ConnectionView { subflows: 0, claim: 1.0, reserved, demand, packet: PACKET, first_window: FIRST_WINDOW }
 }
 
 /// The controls of a group: one for all paths, one for each path under a protocol of one path, or granted rates.

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anabranch_proto::window::{Signal, WindowControl};
 
-use super::{FIRST_WINDOW, Group, LEAST_WINDOW, Open, scale, window_bytes};
+use super::{FIRST_WINDOW, Group, LEAST_WINDOW, Open, window_bytes};
 use crate::quic::congestion::{Controller, ControllerFactory, ControllerMetrics, RttEstimator};
 
 /// Bits in a byte.
@@ -139,8 +139,8 @@ impl Controller for Slot {
     fn metrics(&self) -> ControllerMetrics {
         let mut metrics = ControllerMetrics::default();
         metrics.congestion_window = self.window();
-        let pace = self.with(|open, control, own| control.pace(own).map(|pace| pace.0 * scale(open.mtu) / BITS));
-        metrics.pacing_rate = pace.flatten().map(|bytes| bytes as u64);
+        let pace = self.number().and_then(|slot| self.group.lock().pace(slot));
+        metrics.pacing_rate = pace.map(|pace| (pace.0 / BITS) as u64);
         metrics
     }
 

@@ -11,7 +11,7 @@ use anabranch_proto::window::{Acked, Signal, WindowControl};
 use super::under_way::{Sent, UnderWay};
 
 /// Rate of the library's pacer relative to that of the window.
-const PACED: f64 = 1.25;
+pub(super) const PACED: f64 = 1.25;
 
 /// The packets acknowledged at one time.
 #[derive(Clone, Copy, Debug)]

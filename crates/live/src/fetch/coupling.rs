@@ -32,7 +32,7 @@ pub struct Sender<'a> {
     /// Number of expected paths.
     pub paths: usize,
     /// Group of each path; missing paths are in group 0.
-    pub groups: &'a [u32],
+    pub groups: Vec<u32>,
 }
 
 impl Sender<'_> {
@@ -41,9 +41,9 @@ impl Sender<'_> {
         match self.session {
             Some((session, since)) => {
                 let is_opening = since.elapsed() < OPENING;
-                subflows(&session.snapshots(), &session.numbers(), self.groups, is_opening)
+                subflows(&session.snapshots(), &session.numbers(), &self.groups, is_opening)
             }
-            None => subflows(&[], &vec![None; self.paths], self.groups, self.is_awaited),
+            None => subflows(&[], &vec![None; self.paths], &self.groups, self.is_awaited),
         }
     }
 }

@@ -250,7 +250,7 @@ impl Fetch {
             session: self.sessions[source].as_ref(),
             is_awaited: self.agreement.is_reached(source),
             paths: request.paths(),
-            groups: &wanted.groups,
+            groups: wanted.conditions.borrow().groups.clone(),
         });
         coupling::tell_each(&senders.collect::<Vec<_>>());
     }

@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::mirrors::Said;
 use super::store::StoreError;
+use crate::conditions::Present;
 use crate::control::{Unsuited, check_groups};
 use crate::security::SecurityError;
 use crate::sockets::{SocketError, check_names};
@@ -22,8 +23,9 @@ pub struct Wanted {
     pub url: Url,
     /// Name of the file at the sharer.
     pub name: Name,
-    /// Group of each path to this source, equal for paths to all sources that share links; empty if it is not known.
-    pub groups: Vec<u32>,
+    /// Groups of the paths to this source, equal for paths to all sources that share links, and the most that it may
+    /// send over all paths.
+    pub conditions: Present,
 }
 
 /// The file to fetch, its sources, and how to reach them.
@@ -148,7 +150,7 @@ impl FetchRequest {
     pub fn check(&self) -> Result<(), FetchError> {
         check_names(&self.via)?;
         self.hash()?;
-        let is_grouped = self.sources.iter().any(|source| !source.groups.is_empty());
+        let is_grouped = self.sources.iter().any(|source| !source.conditions.borrow().groups.is_empty());
         if is_grouped { Ok(check_groups(&self.protocol)?) } else { Ok(()) }
     }
 

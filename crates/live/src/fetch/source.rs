@@ -12,6 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use super::lane::{self, Offer};
 use super::{FetchRequest, Wanted};
+use crate::conditions::Present;
 use crate::connect::{ClientSession, Target};
 use crate::messages::{AskError, answer, ask, is_wrong_service};
 use crate::paths::numbered;
@@ -175,10 +176,10 @@ async fn serve_until_lost(source: usize, common: &Common) -> Option<Event> {
             if common.events.send(ready).await.is_err() {
                 return lost(String::new());
             }
-            let groups = common.request.sources[source].groups.as_slice();
+            let conditions = &common.request.sources[source].conditions;
             tokio::select! {
                 why = session.connection().closed() => lost(why.to_string()),
-                why = tell_groups(&session, groups) => lost(why.to_string()),
+                why = tell_conditions(&session, conditions) => lost(why.to_string()),
                 () = common.there() => {
                     // The answer makes no difference here.
                     let _ = ask(session.connection(), &Request::Have { root }).await;
@@ -231,29 +232,45 @@ fn is_final(error: &SessionError) -> bool {
     }
 }
 
-/// Reports to a source which of its paths share links, whenever other paths are open; ends with the connection.
-async fn tell_groups(session: &Session, groups: &[u32]) -> AskError {
-    let mut told: Vec<(u32, u32)> = Vec::new();
+/// Reports to a source which of its paths share links and how much it may send, whenever that changes or other paths are
+/// open; ends with the connection.
+async fn tell_conditions(session: &Session, conditions: &Present) -> AskError {
+    let mut told = (Vec::new(), None);
     loop {
-        let open = numbered(&session.numbers(), groups);
-        if !groups.is_empty() && open != told {
-            if let Err(error) = ask(session.connection(), &Request::Groups { groups: open.clone() }).await {
+        let groups = grouped(session, conditions);
+        if groups != told.0 {
+            if let Err(error) = ask(session.connection(), &Request::Groups { groups: groups.clone() }).await {
                 return error;
             }
-            told = open;
+            told.0 = groups;
+        }
+        let most = conditions.borrow().ceiling.total.0;
+        let bps = most.is_finite().then_some(most as u64);
+        if let Some(bps) = bps.filter(|_| bps != told.1) {
+            if let Err(error) = ask(session.connection(), &Request::Ceiling { bps }).await {
+                return error;
+            }
+            told.1 = Some(bps);
         }
         sleep(LOOK).await;
     }
+}
+
+/// The groups of open paths, by their numbers; empty if there are no groups.
+fn grouped(session: &Session, conditions: &Present) -> Vec<(u32, u32)> {
+    let groups = &conditions.borrow().groups;
+    if groups.is_empty() { Vec::new() } else { numbered(&session.numbers(), groups) }
 }
 
 /// Sends the control and the groups of paths, asks for the file, and, if it is the right one, for its digests if no
 /// other source has sent them.
 async fn look(source: usize, common: &Common, session: &Session) -> Result<Arc<Digests>, LookError> {
     let (request, connection) = (&common.request, session.connection());
-    let Wanted { name, groups, .. } = &request.sources[source];
+    let Wanted { name, conditions, .. } = &request.sources[source];
     ask(connection, &Request::Control { protocol: request.protocol.name().to_owned() }).await?;
+    let groups = grouped(session, conditions);
     if !groups.is_empty() {
-        ask(connection, &Request::Groups { groups: numbered(&session.numbers(), groups) }).await?;
+        ask(connection, &Request::Groups { groups }).await?;
     }
     let name = name.to_string();
     let (mut found, mut stream) = ask(connection, &Request::Look { name }).await?;

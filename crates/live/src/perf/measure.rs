@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::data::{Counter, receive, send};
 use super::report::{Interval, Report, Start};
-use super::wire::{Answer, DRAINING, Direction, Done, Groups, Request, ended, hear, tell, timely};
+use super::wire::{Answer, Conditions, DRAINING, Direction, Done, Request, ended, hear, tell, timely};
 use super::{Event, PerfError, Plan};
 use crate::connect::{ClientSession, Target};
 use crate::control::{check_groups, named};
@@ -26,7 +26,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 impl Plan {
     /// Checks that there is a group for each path, and that the control uses groups.
     fn check_groups(&self) -> Result<(), PerfError> {
-        let (groups, paths) = (self.groups.len(), self.via.len().max(1));
+        let (groups, paths) = (self.conditions.borrow().groups.len(), self.via.len().max(1));
         if groups == 0 {
             return Ok(());
         }
@@ -58,9 +58,7 @@ pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError>
         Target { url: &plan.url, authorities: plan.authorities.as_deref(), via: &plan.via, protocol: &protocol };
     let ClientSession { client, mut session, remote } = target.connect().await?;
     gather(&session).await;
-    if !plan.groups.is_empty() {
-        request.groups = numbered(&session.numbers(), &plan.groups);
-    }
+    request.groups = grouped(&session, &plan);
     let asked = timely("it does not answer", ask(&session, &request)).await;
     let (tells, mut hears) =
         asked.map_err(|error| if is_wrong_service(session.connection()) { PerfError::Share } else { error })?;
@@ -78,7 +76,7 @@ pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError>
     };
     let own: Done = tokio::select! {
         done = own => done?,
-        never = regroup(&session, &plan.groups, &request, tells) => never,
+        never = keep_conditions(&session, &plan, &request, tells) => never,
         never = watch(&session, &counter, request.direction, &mut intervals, &events) => never,
     };
     let last = tokio::time::timeout(DRAINING, hear::<Done>(&mut hears)).await;
@@ -102,24 +100,38 @@ async fn ask(session: &Session, request: &Request) -> Result<(SendStream, RecvSt
     }
 }
 
-/// Keeps the sender, at this end or the other, informed which paths share links while paths come and go; does not
-/// return.
-async fn regroup(session: &Session, groups: &[u32], request: &Request, mut tells: SendStream) -> Done {
-    let mut told = request.groups.clone();
-    while !groups.is_empty() {
-        let open = numbered(&session.numbers(), groups);
+/// The groups of open paths, by their numbers; empty if there are no groups.
+fn grouped(session: &Session, plan: &Plan) -> Vec<(u32, u32)> {
+    let groups = &plan.conditions.borrow().groups;
+    if groups.is_empty() { Vec::new() } else { numbered(&session.numbers(), groups) }
+}
+
+/// Keeps the sender, at this end or the other, informed of the conditions of the paths while these come and go; does
+/// not return.
+async fn keep_conditions(session: &Session, plan: &Plan, request: &Request, mut tells: SendStream) -> Done {
+    let mut told = Conditions { groups: request.groups.clone(), most_bps: None };
+    loop {
+        let groups = grouped(session, plan);
+        let ceiling = plan.conditions.borrow().ceiling.clone();
         match request.direction {
-            Direction::Up => session.regroup_numbered(&open),
-            Direction::Down if open != told => {
-                told.clone_from(&open);
-                // The end of the connection is detected elsewhere.
-                let _ = tell(&mut tells, &Groups { groups: open }).await;
+            Direction::Up => {
+                session.limit(&ceiling);
+                if !groups.is_empty() {
+                    session.regroup_numbered(&groups);
+                }
             }
-            Direction::Down => {}
+            Direction::Down => {
+                let most_bps = Some(ceiling.total.0).filter(|bps| bps.is_finite());
+                let present = Conditions { groups, most_bps };
+                if present != told {
+                    told.clone_from(&present);
+                    // The end of the connection is detected elsewhere.
+                    let _ = tell(&mut tells, &present).await;
+                }
+            }
         }
         tokio::time::sleep(LOOK).await;
     }
-    std::future::pending().await
 }
 
 /// Waits until all paths are open, or for the longest permitted time.

@@ -18,6 +18,7 @@ pub use report::{Interval, Report};
 pub use serve::{Service, serve};
 pub use wire::{Direction, MOST_BYTES, MOST_SECONDS, MOST_STREAMS, Request};
 
+use crate::conditions::Present;
 use crate::control::Unsuited;
 use crate::session::SessionError;
 use crate::url::{Url, UrlError};
@@ -41,8 +42,9 @@ pub struct Plan {
     pub bytes: u64,
     /// Number of parallel streams.
     pub streams: u32,
-    /// Group of each path, equal for paths that share links; empty if it is not known.
-    pub groups: Vec<u32>,
+    /// Groups of paths, and the most that the sender may send; no other may be given for the paths of a server than a
+    /// total.
+    pub conditions: Present,
 }
 
 /// An event of a measurement or of a server.

@@ -64,6 +64,13 @@ pub struct Interval {
     sum: Sum,
 }
 
+impl Interval {
+    /// Rate over all paths in payload, in bit/s.
+    pub fn bps(&self) -> f64 {
+        self.sum.bits_per_second
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Stream {
     socket: usize,

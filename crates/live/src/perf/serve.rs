@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use anabranch_core::Rate;
 use tokio::sync::Semaphore;
 
 use super::data::{Counter, drain, receive, send};
 use super::report::size;
-use super::wire::{Answer, Direction, Done, Groups, PATIENCE, Request, ended, hear, tell, timely};
+use super::wire::{Answer, Conditions, Direction, Done, PATIENCE, Request, ended, hear, tell, timely};
 use super::{Event, PerfError};
-use crate::control::{MOST_PATHS, check_groups, named};
+use crate::control::{Ceiling, MOST_PATHS, check_groups, named};
 use crate::messages::WRONG_SERVICE;
 use crate::quic::{RecvStream, SendStream};
 use crate::running::Events;
@@ -78,7 +79,7 @@ async fn one(arrival: Arrival, room: &Semaphore) -> Result<String, PerfError> {
             let begun = session.paths();
             let (done, streams) = tokio::select! {
                 sent = send(&session, &request, &counter) => sent?,
-                never = regroup(&session, &request, hears) => never,
+                never = keep_conditions(&session, &request, hears) => never,
             };
             drain(&streams).await;
             done.over(&begun, &session.paths())
@@ -127,15 +128,18 @@ fn choose(session: &Session, request: &Request) -> Result<(), PerfError> {
     Ok(session.group().choose(&protocol)?)
 }
 
-/// Sets the groups of paths that a client reports; does not return.
-async fn regroup<T>(session: &Session, request: &Request, mut hears: RecvStream) -> T {
+/// Sets the conditions of the paths that a client reports; does not return.
+async fn keep_conditions<T>(session: &Session, request: &Request, mut hears: RecvStream) -> T {
     let groups = Mutex::new(request.groups.clone());
     let lock = || groups.lock().unwrap_or_else(PoisonError::into_inner);
     let hearing = async {
-        while let Ok(told) = hear::<Groups>(&mut hears).await {
+        while let Ok(told) = hear::<Conditions>(&mut hears).await {
             // A message with more groups than possible paths is ignored.
             if told.groups.len() <= MOST_PATHS {
                 *lock() = told.groups;
+            }
+            if let Some(bps) = told.most_bps.filter(|bps| *bps >= 0.0) {
+                session.limit(&Ceiling::asked(Rate(bps)));
             }
         }
     };

@@ -53,15 +53,19 @@ pub struct Request {
     /// Number of parallel streams.
     pub streams: u32,
     /// Number in QUIC and group of each path; paths of one group share links. Empty if groups are not known. Changes
-    /// follow as [`Groups`].
+    /// follow as [`Conditions`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<(u32, u32)>,
 }
 
-/// New groups of paths that share links.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Groups {
+/// New conditions of the paths.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Conditions {
+    /// Number in QUIC and group of each path.
     pub(super) groups: Vec<(u32, u32)>,
+    /// The most that may be sent over all paths, on links, in bit/s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) most_bps: Option<f64>,
 }
 
 impl Request {

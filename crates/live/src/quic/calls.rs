@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use noq::crypto::rustls::HandshakeData;
 use noq::{AsyncUdpSocket, Connection, ConnectionError, Endpoint, EndpointConfig, PathId, ServerConfig, TokioRuntime};
 
 /// Creates an endpoint on a socket, in the tokio runtime of the caller; with a server's configuration it accepts
@@ -20,6 +21,11 @@ pub fn path_number(path: PathId) -> Option<u32> {
 /// A copy of the controller of a path; `None` if the path is gone or its controller is of another type.
 pub(crate) fn controller<C: 'static>(connection: &Connection, path: PathId) -> Option<C> {
     connection.congestion_state(path)?.into_any().downcast().ok().map(|controller| *controller)
+}
+
+/// The name of the protocol that both ends have agreed on; `None` before that.
+pub(crate) fn protocol(connection: &Connection) -> Option<Vec<u8>> {
+    connection.handshake_data()?.downcast::<HandshakeData>().ok()?.protocol
 }
 
 /// Makes both ends renew their keys now, while there are hardly any paths besides the first.

@@ -19,7 +19,7 @@ pub use noq::{
 };
 
 pub use self::calls::path_number;
-pub(crate) use self::calls::{controller, endpoint, plain_reason, renew_keys};
+pub(crate) use self::calls::{controller, endpoint, plain_reason, protocol, renew_keys};
 
 #[cfg(test)]
 mod tests {

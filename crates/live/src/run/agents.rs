@@ -184,6 +184,7 @@ pub(super) fn join(plan: &Plan, id: ConnectionId) -> Ask {
     Ask::Join {
         protocol: plan.transfers[id.index()].protocol as u8,
         claim: plan.demands.connections()[id.index()].claim(),
+        reserved: plan.demands.connections()[id.index()].reserved.0,
         demand: f64::INFINITY,
         paths: plan.paths.of(id).map(path).collect(),
     }

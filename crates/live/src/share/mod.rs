@@ -14,15 +14,16 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use anabranch_core::Rate;
 use anabranch_transfer::{Answer, Name, Refusal, Request, Root, listing};
 use bytes::Bytes;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 pub use self::files::{Files, FilesError, SharedFile};
 pub use self::service::{Service, ShareError, ShareEvent, share};
-use crate::control::named;
+use crate::control::{Ceiling, named};
 use crate::messages::{AskError, WORKING, WRONG_SERVICE, read_at_once, write};
 use crate::quic::{RecvStream, SendStream, VarInt};
 use crate::session::{Server, Session};
@@ -55,12 +56,21 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub struct Share {
     files: Files,
     hashed: Arc<Semaphore>,
+    /// The most that all connections may send together, on links.
+    most: watch::Receiver<Rate>,
+    /// Number of connections that have something to send.
+    busy: AtomicUsize,
 }
 
 impl Share {
-    /// Shares these files.
-    pub fn new(files: Files) -> Self {
-        Self { files, hashed: Arc::new(Semaphore::new(MOST_HASHED)) }
+    /// Shares these files. Connections that have something to send share `most` equally.
+    pub fn new(files: Files, most: watch::Receiver<Rate>) -> Self {
+        Self { files, hashed: Arc::new(Semaphore::new(MOST_HASHED)), most, busy: AtomicUsize::new(0) }
+    }
+
+    /// The most that a connection may send now.
+    fn part(&self) -> Rate {
+        Rate(self.most.borrow().0 / self.busy.load(Ordering::Relaxed).max(1) as f64)
     }
 
     /// The hash of the single shared file, which is read completely for it; `None` if a directory is shared.
@@ -115,6 +125,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Time after its last chunk for which a connection counts among those that have something to send.
+const LINGER: Duration = Duration::from_millis(600);
+
 /// State of a connection at the sharer.
 struct Serving {
     share: Arc<Share>,
@@ -122,6 +135,13 @@ struct Serving {
     session: Session,
     /// Groups by the numbers of paths, as far as the fetcher reported them; paths of one group share links.
     groups: Mutex<Vec<(u32, u32)>>,
+    /// The most that the fetcher wants, on links.
+    wanted: Mutex<Rate>,
+    /// Number of chunks and lists that are being sent, and the time of the last.
+    chunks: AtomicUsize,
+    idle: Mutex<Instant>,
+    /// Whether this counts among the connections that have something to send.
+    is_busy: AtomicBool,
     /// Files that were requested.
     files: Mutex<Vec<(Root, Arc<SharedFile>)>>,
     /// Number of chunks sent so far; earlier chunks have priority over later ones.
@@ -168,6 +188,10 @@ async fn serve(session: Session, share: Arc<Share>) -> (u64, bool) {
         share,
         session,
         groups: Mutex::default(),
+        wanted: Mutex::new(Rate(f64::INFINITY)),
+        chunks: AtomicUsize::new(0),
+        idle: Mutex::new(Instant::now()),
+        is_busy: AtomicBool::new(false),
         files: Mutex::default(),
         order: AtomicI32::new(0),
         taken: AtomicU64::new(0),
@@ -193,6 +217,33 @@ async fn serve(session: Session, share: Arc<Share>) -> (u64, bool) {
     }
 }
 
+/// A chunk or a list that is being sent.
+struct Sending<'a>(&'a Serving);
+
+impl<'a> Sending<'a> {
+    fn of(serving: &'a Serving) -> Self {
+        serving.chunks.fetch_add(1, Ordering::Relaxed);
+        if !serving.is_busy.swap(true, Ordering::Relaxed) {
+            serving.share.busy.fetch_add(1, Ordering::Relaxed);
+        }
+        serving.limit();
+        Self(serving)
+    }
+}
+
+impl Drop for Sending<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.idle) = Instant::now();
+        self.0.chunks.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.rest();
+    }
+}
+
 impl Serving {
     /// Fits the send buffer to the paths, and disconnects a fetcher that reads nothing.
     fn look_after(&self, progress: &mut (u64, Instant)) {
@@ -201,12 +252,31 @@ impl Serving {
         if !groups.is_empty() {
             self.session.regroup_numbered(&groups);
         }
+        // What was handed to the transport last may not have been sent yet.
+        if self.chunks.load(Ordering::Relaxed) == 0 && lock(&self.idle).elapsed() > LINGER {
+            self.rest();
+        }
+        self.limit();
         let taken = self.taken.load(Ordering::Relaxed);
         if taken != progress.0 || self.waiting.load(Ordering::Relaxed) == 0 {
             *progress = (taken, Instant::now());
         } else if progress.1.elapsed() > PATIENCE {
             self.session.close(1, "nothing was read for long");
         }
+    }
+
+    /// Counts this no longer among the connections that have something to send.
+    fn rest(&self) {
+        if self.is_busy.swap(false, Ordering::Relaxed) {
+            self.share.busy.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Sends no more than the fetcher wants, and than the part of this connection.
+    fn limit(&self) {
+        let most = lock(&self.wanted).0.min(self.share.part().0);
+        self.session.limit(&Ceiling::asked(Rate(most)));
+        self.session.fit_send_window_to_ceiling();
     }
 
     /// Reads a request and answers it.
@@ -237,6 +307,11 @@ impl Serving {
                 let mut known = lock(&self.groups);
                 self.session.regroup_numbered(&groups);
                 *known = groups;
+                Ok(Answer::Done)
+            }
+            Request::Ceiling { bps } => {
+                *lock(&self.wanted) = Rate(bps as f64);
+                self.limit();
                 Ok(Answer::Done)
             }
             Request::Look { name } => self.look(&name, send).await?,
@@ -331,6 +406,7 @@ impl Serving {
         offset: u64,
         length: usize,
     ) -> Result<(), AskError> {
+        let _sending = Sending::of(self);
         let _ = send.set_priority(self.order.fetch_sub(1, Ordering::Relaxed));
         self.say(send, &Answer::Follows).await?;
         for at in (0..length).step_by(PIECE) {
@@ -348,6 +424,7 @@ impl Serving {
 
     /// Sends an answer and the data that follow it.
     async fn send(&self, send: &mut SendStream, bytes: &[u8]) -> Result<(), AskError> {
+        let _sending = Sending::of(self);
         self.say(send, &Answer::Follows).await?;
         self.write(send, Bytes::copy_from_slice(bytes)).await
     }

@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anabranch_core::Rate;
 use thiserror::Error;
+use tokio::sync::watch;
 
 use super::{Files, FilesError, Served, Share, serve_all};
 use crate::running::Events;
@@ -23,6 +25,8 @@ pub struct Service {
     pub identity: Identity,
     /// Name or address in the URL, if it is not that of the first socket.
     pub host: Option<String>,
+    /// The most that all connections may send together, on links; those that have something to send share it equally.
+    pub most: watch::Receiver<Rate>,
 }
 
 /// An event of the service.
@@ -58,7 +62,7 @@ pub async fn share(service: Service, events: Events<ShareEvent>) {
 }
 
 async fn run(service: Service, events: &Events<ShareEvent>) -> Result<(), ShareError> {
-    let Service { path, addresses, identity, host } = service;
+    let Service { path, addresses, identity, host, most } = service;
     let files = Files::open(&path).map_err(|error| ShareError::Path { path: path.clone(), error })?;
     let locals: Vec<_> = addresses.into_iter().map(Into::into).collect();
     let bound = Server::bind(&locals, &identity).await;
@@ -67,7 +71,7 @@ async fn run(service: Service, events: &Events<ShareEvent>) -> Result<(), ShareE
     let host = host.unwrap_or_else(|| address.ip().to_string());
     let name = files.only().map(ToString::to_string).unwrap_or_default();
     let url = Url { host, port: address.port(), path: name, pins: vec![identity.fingerprint()], hash: None };
-    let share = Arc::new(Share::new(files));
+    let share = Arc::new(Share::new(files, most));
     let (told, hashed) = (events.clone(), Arc::clone(&share));
     let announce = async {
         let hash = hashed.hash_of_only().await.map_err(|error| ShareError::Path { path, error })?;

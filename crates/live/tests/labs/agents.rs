@@ -199,7 +199,7 @@ impl Field {
         let steps = self.plan.paths.path(0).iter();
         let steps = steps.map(|&link| Step { agent: AgentId(self.plan.network.link(link).source.0), link: link.0 });
         let paths = vec![(steps.collect(), AgentId(2))];
-        let join = Ask::Join { protocol: 0, claim: 1.0, demand: f64::INFINITY, paths };
+        let join = Ask::Join { protocol: 0, claim: 1.0, reserved: 0.0, demand: f64::INFINITY, paths };
         let lease = Arc::new(Lease::new(1, LEASE));
         let (leave, hears_leave) = watch::channel(false);
         let (_, demand) = watch::channel(Rate(f64::INFINITY));

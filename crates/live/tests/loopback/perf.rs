@@ -3,7 +3,9 @@
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use anabranch_live::control::{named, suited};
+use anabranch_core::Rate;
+use anabranch_live::conditions::Conditions;
+use anabranch_live::control::{Ceiling, named, suited};
 use anabranch_live::perf::{Direction, Event, PerfError, Plan, Report, Running, Service};
 use anabranch_live::session::Client;
 use anabranch_live::url::Url;
@@ -29,7 +31,7 @@ fn plan(url: &Url) -> Plan {
         seconds: 10.0,
         bytes: 20_000_000,
         streams: 4,
-        groups: Vec::new(),
+        conditions: Conditions::default().lasting(),
     }
 }
 
@@ -61,9 +63,14 @@ fn every_control_moves_data_over_two_paths() {
 fn groups_of_paths_are_for_controls_that_go_by_them() {
     let (_service, url) = service();
     for direction in [Direction::Up, Direction::Down] {
-        let grouped = Plan { control: "nmcc".to_owned(), groups: vec![1, 2], direction, ..plan(&url) };
+        let grouped = Plan {
+            control: "nmcc".to_owned(),
+            conditions: Conditions::grouped(vec![1, 2]).lasting(),
+            direction,
+            ..plan(&url)
+        };
         assert_eq!(measured(grouped.clone()).unwrap().received().0, 20_000_000);
-        let few = Plan { groups: vec![1], ..grouped.clone() };
+        let few = Plan { conditions: Conditions::grouped(vec![1]).lasting(), ..grouped.clone() };
         let error = measured(few).unwrap_err().to_string();
         assert_eq!(error, "the number of groups is 1; it must be 2, one for each path");
         let other = Plan { control: "lia".to_owned(), ..grouped };
@@ -153,4 +160,58 @@ async fn a_client_that_asks_for_nothing_is_cut_off() {
         Some(Event::Served(line)) => assert!(line.ends_with("asks for nothing"), "{line}"),
         other => panic!("{other:?}"),
     }
+}
+
+/// The first of some tries that is enough: where the machine halts a sender, what it may send is lost. Where it halts a
+/// receiver at its start, the time that this measures is shorter.
+fn enough(least: f64, attempt: impl Fn() -> f64) -> Result<(), Vec<f64>> {
+    let mut tries = Vec::new();
+    for _ in 0..5 {
+        let part = attempt();
+        tries.push(part);
+        assert!(part <= 1.25, "{tries:?}");
+        if part >= least {
+            return Ok(());
+        }
+    }
+    Err(tries)
+}
+
+#[test]
+fn a_sender_under_a_ceiling_sends_this_much_over_all_paths_and_over_each() {
+    let (_service, url) = service();
+    for (direction, control) in [(Direction::Up, "lia"), (Direction::Up, "wvegas"), (Direction::Down, "lia")] {
+        // Headers of IP, UDP and QUIC take some 5 %; a busy machine takes more.
+        let is_enough = enough(0.5, || {
+            let ceiling = Ceiling::of_all(Rate(16e6));
+            let conditions = Conditions { ceiling, ..Conditions::default() }.lasting();
+            let plan = Plan { seconds: 1.0, control: control.to_owned(), direction, conditions, ..plan(&url) };
+            measured(plan).unwrap().received().1 / 16e6
+        });
+        assert_eq!(is_enough, Ok(()), "{direction:?}, {control}");
+    }
+    let ceiling = Ceiling { paths: vec![Rate(12e6), Rate(4e6)], ..Ceiling::default() };
+    let conditions = Conditions { ceiling, ..Conditions::default() }.lasting();
+    let paths = measured(Plan { seconds: 2.0, conditions, ..plan(&url) }).unwrap().path_bytes();
+    let ratio = paths[0] as f64 / paths[1] as f64;
+    assert!((1.8..=5.0).contains(&ratio), "{paths:?}");
+}
+
+#[test]
+fn a_ceiling_that_falls_while_data_flow_holds_from_then_on() {
+    let (_service, url) = service();
+    let (change, conditions) = Conditions::default().changing();
+    let running =
+        Running::measure(Plan { seconds: 4.0, bytes: u64::from(u32::MAX), conditions, ..plan(&url) }).unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    change.send_modify(|conditions| conditions.ceiling = Ceiling::of_all(Rate(8e6)));
+    let mut rates = Vec::new();
+    while let Some(event) = running.wait(PATIENCE) {
+        match event {
+            Event::Interval(interval) => rates.push(interval.bps()),
+            Event::Measured(_) => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(rates[0] > 20e6 && (1e6..=10e6).contains(rates.last().unwrap()), "{rates:?}");
 }

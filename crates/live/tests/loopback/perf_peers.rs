@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use anabranch_live::conditions::Conditions;
 use anabranch_live::control::named;
 use anabranch_live::perf::{Direction, Event, Plan, Running, Service};
 use anabranch_live::security::Identity;
@@ -53,7 +54,7 @@ async fn measured_at(direction: Direction, answer: &[u8], done: &[u8]) -> (Strin
         seconds: 5.0,
         bytes: 100_000,
         streams: 1,
-        groups: Vec::new(),
+        conditions: Conditions::default().lasting(),
     };
     let start = Instant::now();
     let running = Running::measure(plan).unwrap();

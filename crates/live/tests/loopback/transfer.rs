@@ -4,9 +4,11 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anabranch_live::control::named;
+use anabranch_core::Rate;
+use anabranch_live::conditions::Conditions;
+use anabranch_live::control::{Ceiling, named};
 use anabranch_live::fetch::{FetchError, FetchRequest, Fetched, Progress, SourceStanding, Wanted, fetch};
 use anabranch_live::security::Identity;
 use anabranch_live::session::{Client, Server, Session};
@@ -16,6 +18,7 @@ use anabranch_transfer::message::{decode, encode};
 use anabranch_transfer::{Answer, Digests, Refusal, Request, Root};
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 const MB: usize = 1_000_000;
@@ -51,8 +54,13 @@ async fn sharer(directory: &Path) -> (JoinHandle<()>, Url) {
 
 /// The same with what it tells of connections that have ended.
 async fn sharer_that_tells(directory: &Path) -> (JoinHandle<()>, Url, UnboundedReceiver<Served>) {
+    sharer_with(directory, Rate(f64::INFINITY)).await
+}
+
+/// A sharer of a directory that sends no more than `most`, with what it tells of connections that have ended.
+async fn sharer_with(directory: &Path, most: Rate) -> (JoinHandle<()>, Url, UnboundedReceiver<Served>) {
     let (server, url) = bound().await;
-    let share = Arc::new(Share::new(Files::open(directory).unwrap()));
+    let share = Arc::new(Share::new(Files::open(directory).unwrap(), watch::channel(most).1));
     let (tell, told) = unbounded_channel();
     let sharer = tokio::spawn(serve_all(server, share, move |served| drop(tell.send(served))));
     (sharer, url, told)
@@ -64,7 +72,11 @@ async fn has_file(told: &mut UnboundedReceiver<Served>) -> bool {
 }
 
 fn request(urls: &[&Url], target: &Path) -> FetchRequest {
-    let wanted = |url: &&Url| Wanted { url: (*url).clone(), name: url.path.parse().unwrap(), groups: Vec::new() };
+    let wanted = |url: &&Url| Wanted {
+        url: (*url).clone(),
+        name: url.path.parse().unwrap(),
+        conditions: Conditions::default().lasting(),
+    };
     FetchRequest {
         sources: urls.iter().map(wanted).collect(),
         mirrors: Vec::new(),
@@ -102,6 +114,37 @@ async fn two_sources_bring_a_file_together() {
     assert_eq!(fetched.brought.iter().sum::<u64>(), content.len() as u64);
     assert!(fetched.brought.iter().all(|&bytes| bytes > MB as u64), "{:?}", fetched.brought);
     assert!(has_file(&mut told_one).await && has_file(&mut told_two).await, "both hear of it");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fetchers_share_what_a_sharer_may_send() {
+    let content = content(4 * MB);
+    let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
+    let (_sharer, url, _) = sharer_with(from.path(), Rate(32e6)).await;
+    let start = Instant::now();
+    // The sharer sends 8 MB to two fetchers, at 32 Mbit/s with headers.
+    let fetch = async |name: &str| {
+        fetched(request(&[&url], &to.path().join(name))).await.unwrap();
+        start.elapsed().as_secs_f64()
+    };
+    let (one, two) = tokio::join!(fetch("one"), fetch("two"));
+    let (first, last) = (one.min(two), one.max(two));
+    // A busy machine may take longer. Without shares the first would have all of its file in a second.
+    assert!(first > 1.4 && last > 1.8, "{first} s, {last} s");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sharer_sends_no_more_than_its_fetcher_wants() {
+    let content = content(4 * MB);
+    let (from, to) = (directory(&content), tempfile::tempdir().unwrap());
+    let (_sharer, url) = sharer(from.path()).await;
+    let ceiling = Ceiling::of_all(Rate(16e6));
+    let mut request = request(&[&url], &to.path().join("y"));
+    request.sources[0].conditions = Conditions { ceiling, ..Conditions::default() }.lasting();
+    let start = Instant::now();
+    fetched(request).await.unwrap();
+    let seconds = start.elapsed().as_secs_f64();
+    assert!(seconds > 1.95, "{seconds} s");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -269,9 +312,11 @@ async fn lie(session: &Session, digests: &Digests, asked: &AtomicUsize) {
         let Ok(request) = receive.read_to_end(4096).await else { continue };
         let bytes = match decode(&request[2..]).unwrap() {
             Request::Look { .. } => encode(&Answer::Found { size: digests.size(), root: digests.root() }),
-            Request::Control { .. } | Request::Groups { .. } | Request::Have { .. } | Request::List => {
-                encode(&Answer::Done)
-            }
+            Request::Control { .. }
+            | Request::Groups { .. }
+            | Request::Ceiling { .. }
+            | Request::Have { .. }
+            | Request::List => encode(&Answer::Done),
             Request::Digests { .. } => encode(&Answer::Follows).map(|answer| [&answer, digests.list()].concat()),
             Request::Chunk { .. } => {
                 asked.fetch_add(1, Ordering::Relaxed);

@@ -32,6 +32,19 @@
 //! Links set the rate of a probe in the first round only: a rate set later would be added by some links and subtracted
 //! by all. A reply counts once, however many copies of it come back.
 //!
+//! A connection may have a reserved part r of its rate, which comes before its share: its rate is r + w s for weight w and
+//! level s, or r (1 + s) where links have to go below level 0, since more is reserved than they have. Subflows carry the
+//! reserved part in the ratio of their portions, so that `t = p (s + r / w)`, and a link keeps its sums of reserved parts,
+//! too:
+//!
+//! ```text
+//! level = max( (capacity - rate_elsewhere - reserved_here) / portion_here,
+//!              (capacity - reserved_here - reserved_elsewhere) / (portion_here + portion_elsewhere) )
+//! below 0, the dividend without the reserved parts / these - 1 instead
+//! ```
+//!
+//! differs: the paper has no reserved parts.
+//!
 //! Portions and rates in bit/s travel and are summed in steps of 2^-60, so that sums return to exactly zero, and a link
 //! of 1 kbit/s is shared as precisely as one of 1 Tbit/s. A connection's claim multiplies its portions
 //! [ludena2021, sec. IV].
@@ -130,6 +143,8 @@ pub struct Probe {
     pub level: f64,
     /// The link that last set `level`.
     pub setter: Position,
+    /// The reserved part of the connection for a claim of 1, in bit/s.
+    pub reserved: f64,
     /// Whether the subflow ends.
     pub is_leave: bool,
     /// Round in which the packet was sent, by which a second copy of a reply is recognised.
@@ -143,7 +158,9 @@ impl Probe {
         let rates = [self.rate.old, self.rate.new];
         portions.iter().all(|&portion| is_in_steps(portion, MOST_PORTION))
             && rates.iter().all(|&rate| is_in_steps(rate, MOST_RATE))
-            && self.level >= 0.0
+            && self.level >= if self.reserved > 0.0 { -1.0 } else { 0.0 }
+            && self.reserved >= 0.0
+            && portions.iter().all(|&portion| self.reserved_by(portion) <= MOST_RATE)
             && self.bottlenecks.are_before(links)
             && (self.setter < links || self.setter == NONE)
     }
@@ -153,8 +170,18 @@ impl Probe {
     pub fn answers(&self, sent: &Self, position: Position) -> bool {
         let before = |probe: &Self| probe.bottlenecks.up_to(position);
         before(self) == before(sent)
-            && (self.portion, self.rate) == (sent.portion, sent.rate)
+            && (self.portion, self.rate, self.reserved) == (sent.portion, sent.rate, sent.reserved)
             && (self.is_leave, self.round) == (sent.is_leave, sent.round)
+    }
+
+    /// The reserved part that goes with a portion, in bit/s.
+    fn reserved_by(&self, portion: f64) -> f64 {
+        if self.reserved == 0.0 { 0.0 } else { in_steps(portion * self.reserved) }
+    }
+
+    /// Rate for a portion of 1 at a level.
+    fn share(&self, level: f64) -> f64 {
+        self.reserved + level * if level < 0.0 { self.reserved } else { 1.0 }
     }
 
     /// Whether the packet is the first of its subflow.
@@ -207,6 +234,7 @@ impl Source {
             bottlenecks: Positions::default(),
             level: f64::INFINITY,
             setter: NONE,
+            reserved: if is_printed { 0.0 } else { connection.reserved.0 / connection.claim },
             is_leave: false,
             round: 0,
         };
@@ -227,13 +255,13 @@ impl Source {
         match () {
             () if portion == 0.0 => 0.0,
             () if self.is_printed => level * portion,
-            () => rate_in_steps(level * portion),
+            () => rate_in_steps(subflow.share(level) * portion),
         }
     }
 
     fn next_round(&mut self, orders: &mut Orders) {
         // Portions follow rates before these are rounded, so that slow growth is not lost.
-        let exact = |s: &Probe| if s.portion.new == 0.0 { 0.0 } else { s.portion.new * s.level };
+        let exact = |s: &Probe| if s.portion.new == 0.0 { 0.0 } else { s.portion.new * s.share(s.level) };
         let total: f64 = self.subflows.iter().map(exact).sum();
         // A connection whose rates are all 0 keeps its portions.
         let is_known = total > 0.0;
@@ -293,26 +321,64 @@ impl SourceControl for Source {
     }
 }
 
-/// The three sums of a link.
+/// The sums of a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Link {
     portion_here: Sum,
     portion_elsewhere: Sum,
     /// Rate of subflows limited elsewhere, in bit/s.
     rate_elsewhere: Sum,
+    /// Reserved parts of both, in bit/s.
+    reserved_here: Sum,
+    reserved_elsewhere: Sum,
     tie: f64,
 }
 
 impl Link {
-    /// Level of the link for a portion of 1, if a subflow of this `portion` counts among those limited here.
-    fn level(&self, capacity: f64, portion: f64) -> f64 {
+    /// Level of the link for a portion of 1, if the probe's subflow counts among those limited here.
+    fn level(&self, capacity: f64, probe: &Probe) -> f64 {
+        let portion = probe.portion.new;
         let (here, elsewhere) = (self.portion_here.value(), self.portion_elsewhere.value());
         let (here, all) = (here.max(portion), (here + elsewhere).max(portion));
         if here <= 0.0 {
             return f64::INFINITY;
         }
         let left = (capacity - self.rate_elsewhere.value().max(0.0)).max(0.0);
-        (left / here).max(capacity / all)
+        if probe.reserved == 0.0 && self.reserves_nothing() {
+            return (left / here).max(capacity / all);
+        }
+        let own = probe.reserved_by(portion);
+        let reserved = (self.reserved_here.value().max(own), self.reserved_elsewhere.value().max(0.0));
+        above(left, reserved.0, here).max(above(capacity, reserved.0 + reserved.1, all))
+    }
+
+    fn reserves_nothing(&self) -> bool {
+        (self.reserved_here, self.reserved_elsewhere) == (Sum::default(), Sum::default())
+    }
+
+    /// Moves the reserved part of a subflow among those limited elsewhere, or back.
+    fn move_reserved(&mut self, probe: &Probe, is_away: bool) {
+        if probe.reserved > 0.0 {
+            let reserved = probe.reserved_by(probe.portion.new);
+            let (from, to) = if is_away {
+                (&mut self.reserved_here, &mut self.reserved_elsewhere)
+            } else {
+                (&mut self.reserved_elsewhere, &mut self.reserved_here)
+            };
+            from.subtract(reserved);
+            to.add(reserved);
+        }
+    }
+
+    /// Counts the reserved part of a probe that has arrived, in place of the one that it had.
+    fn count_reserved(&mut self, probe: &Probe, is_here: bool) {
+        if probe.reserved > 0.0 {
+            let sum = if is_here { &mut self.reserved_here } else { &mut self.reserved_elsewhere };
+            sum.subtract(probe.reserved_by(probe.portion.old));
+            if !probe.is_leave {
+                self.reserved_here.add(probe.reserved_by(probe.portion.new));
+            }
+        }
     }
 
     /// Counts the probe's subflow as limited elsewhere.
@@ -320,14 +386,15 @@ impl Link {
         self.portion_here.subtract(probe.portion.new);
         self.portion_elsewhere.add(probe.portion.new);
         self.rate_elsewhere.add(probe.rate.new);
+        self.move_reserved(probe, true);
         probe.bottlenecks.remove(position);
     }
 
     /// Sets the probe's level, or leaves it to other links. The subflow is counted among those limited here before.
     fn decide(&mut self, capacity: f64, position: Position, probe: &mut Probe, is_down: bool) {
-        let level = self.level(capacity, probe.portion.new);
+        let level = self.level(capacity, probe);
         let is_set_here = probe.setter == position && probe.bottlenecks.contains(position);
-        if !is_set_here && level >= probe.level * (1.0 - self.tie) {
+        if !is_set_here && probe.share(level) >= probe.share(probe.level) * (1.0 - self.tie) {
             return self.give_up(position, probe);
         }
         if is_down || level < probe.level {
@@ -337,7 +404,7 @@ impl Link {
         probe.bottlenecks.insert(position);
         // In its first round the subflow has no rate yet: the first link estimates one, and the others use it.
         if is_down && probe.rate.new == 0.0 && probe.portion.old == 0.0 {
-            probe.rate.new = rate_in_steps(probe.portion.new * probe.level);
+            probe.rate.new = rate_in_steps(probe.portion.new * probe.share(probe.level));
         }
     }
 }
@@ -345,12 +412,14 @@ impl Link {
 impl LinkControl for Link {
     fn on_arrival(&mut self, link: &LinkView, visitor: Visitor, header: &mut Header, _: &mut LinkOrders) {
         let Header::DSlen(probe) = header else { return };
-        if probe.bottlenecks.contains(visitor.position) {
+        let is_here = probe.bottlenecks.contains(visitor.position);
+        if is_here {
             self.portion_here.subtract(probe.portion.old);
         } else {
             self.portion_elsewhere.subtract(probe.portion.old);
             self.rate_elsewhere.subtract(probe.rate.old);
         }
+        self.count_reserved(probe, is_here);
         if probe.is_leave {
             return;
         }
@@ -364,6 +433,7 @@ impl LinkControl for Link {
             self.portion_elsewhere.subtract(probe.portion.new);
             self.rate_elsewhere.subtract(probe.rate.new);
             self.portion_here.add(probe.portion.new);
+            self.move_reserved(probe, false);
         }
         self.decide(link.capacity.0, visitor.position, probe, false);
     }
@@ -374,14 +444,28 @@ impl LinkControl for Link {
 
     fn account(&self) -> Option<Account> {
         let (rate, here) = (self.rate_elsewhere.steps(), self.portion_here.steps());
-        Some(Account { rate, here, all: here.wrapping_add(self.portion_elsewhere.steps()) })
+        let (reserved_here, reserved_elsewhere) = (self.reserved_here.steps(), self.reserved_elsewhere.steps());
+        Some(Account {
+            rate,
+            here,
+            all: here.wrapping_add(self.portion_elsewhere.steps()),
+            reserved_here,
+            reserved: reserved_here.wrapping_add(reserved_elsewhere),
+        })
     }
 
     fn set_account(&mut self, account: Account) {
         self.rate_elsewhere = Sum::of_steps(account.rate);
         self.portion_here = Sum::of_steps(account.here);
         self.portion_elsewhere = Sum::of_steps(account.all.wrapping_sub(account.here));
+        self.reserved_here = Sum::of_steps(account.reserved_here);
+        self.reserved_elsewhere = Sum::of_steps(account.reserved.wrapping_sub(account.reserved_here));
     }
+}
+
+/// Level of a link that has this much for connections whose reserved parts and portions add up to these.
+fn above(left: f64, reserved: f64, portions: f64) -> f64 {
+    if left < reserved { left / reserved - 1.0 } else { (left - reserved) / portions }
 }
 
 #[cfg(test)]

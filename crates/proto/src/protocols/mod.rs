@@ -48,9 +48,11 @@ mod whole_rates;
 pub mod wvegas;
 pub mod xcp;
 
+use anabranch_core::Rate;
 use anabranch_core::choice::Choice;
 use anabranch_core::choices;
 use anabranch_core::quantity::SpanText;
+use anabranch_core::units::Short;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -315,11 +317,23 @@ impl Protocol {
         }
     }
 
-    /// Checks whether the protocol can serve a connection with this claim and number of paths.
+    /// Whether connections may have a reserved part of their rate.
+    pub fn reserves(&self) -> bool {
+        matches!(self, Self::DSlen(own) if own.variant == d_slen::Variant::Corrected)
+    }
+
+    /// Checks whether the protocol can serve a connection with this claim, reserved part and number of paths.
     ///
     /// # Errors
     /// If it cannot: why, and what it can serve.
-    pub fn check(&self, claim: f64, paths: usize) -> Result<(), String> {
+    pub fn check(&self, claim: f64, reserved: Rate, paths: usize) -> Result<(), String> {
+        if reserved.0 > 0.0 && !self.reserves() {
+            return Err(format!(
+                "{} bit/s are reserved, and {} reserves nothing; leave that out, or take d-slen",
+                Short(reserved.0),
+                self.title()
+            ));
+        }
         self.capabilities().check(self.title(), claim, paths)
     }
 }

@@ -309,7 +309,8 @@ impl LinkControl for Link {
 
     fn account(&self) -> Option<Account> {
         let claims = |sessions: i64| i128::from(sessions) * CLAIM;
-        Some(Account { rate: self.rate_elsewhere.into(), here: claims(self.here), all: claims(self.sessions) })
+        let (rate, here, all) = (self.rate_elsewhere.into(), claims(self.here), claims(self.sessions));
+        Some(Account { rate, here, all, ..Account::default() })
     }
 
     fn set_account(&mut self, account: Account) {

@@ -72,16 +72,14 @@ impl WindowControl for EachPath {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_core::Bytes;
-
     use super::*;
     use crate::protocols::Protocol;
+    use crate::testing::alone;
     use crate::window::testing::is_near;
 
     #[test]
     fn a_loss_on_one_path_leaves_the_window_of_the_other() {
-        let (demand, packet) = (Rate(f64::INFINITY), Bytes(1000));
-        let view = ConnectionView { subflows: 2, claim: 1.0, demand, packet, first_window: 10.0 };
+        let view = ConnectionView { subflows: 2, ..alone() };
         let Control::Windows(mut control) = Protocol::named("cubic").unwrap().source(&view) else { unreachable!() };
         control.open(0, Time(0));
         control.open(1, Time(0));

@@ -95,7 +95,7 @@ pub fn event() -> impl Strategy<Value = Event> {
 /// The control of a connection under a protocol.
 pub fn control(protocol: &Protocol, subflows: usize, first_window: f64) -> Box<dyn WindowControl> {
     let (claim, demand, packet) = (1.0, Rate(f64::INFINITY), Bytes(1500));
-    match protocol.source(&ConnectionView { subflows, claim, demand, packet, first_window }) {
+    match protocol.source(&ConnectionView { subflows, claim, reserved: Rate(0.0), demand, packet, first_window }) {
         Control::Windows(control) => control,
         Control::Rates(_) => panic!("{} keeps windows", protocol.name()),
     }

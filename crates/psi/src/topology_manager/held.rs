@@ -2,7 +2,7 @@
 
 use anabranch_core::{LinkId, Network, NodeId};
 
-use super::{PathId, PathRecord};
+use super::{Kind, PathId, PathRecord};
 use crate::filter::Filter;
 use crate::identities::Identities;
 use crate::selection::filter_of;
@@ -57,6 +57,7 @@ impl Held {
 /// The receiver, the publishers and the paths of a request; paths are in the order of their ids.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
+    pub kind: Kind,
     pub receiver: NodeId,
     pub publishers: Vec<NodeId>,
     pub count: usize,

@@ -1,7 +1,7 @@
 //! The topology manager: it answers requests for paths, with the groups that share links [thomas2016, sec. III, IV-A].
 //!
 //! A request names a receiver and its publishers. Its paths are the k shortest loopless ones by hops from every
-//! publisher [yen1971]. The record of each path contains its group and the filters that packets carry to follow it: the
+//! publisher [yen1971], or as many that share no link with others of their publisher. The record of each path contains its group and the filters that packets carry to follow it: the
 //! forward filter from the publisher, and the reverse filter for the requests of the receiver. Groups cover all paths
 //! of a request that are up, whichever the publisher.
 //!
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use anabranch_core::paths::{GroupSearch, MOST_PATHS, Metric, Sharing, check_path, k_shortest};
+use anabranch_core::paths::{GroupSearch, MOST_PATHS, Metric, Sharing, check_path, disjoint, k_shortest};
 use anabranch_core::{ConnectionId, LinkId, Network, NodeId};
 
 use crate::filter::Filter;
@@ -27,6 +27,16 @@ use crate::identities::Identities;
 use held::{Held, Request};
 
 pub use error::TopologyError;
+
+/// The paths that a request wants from each publisher.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// The shortest ones by hops.
+    #[default]
+    Shortest,
+    /// Those that share no link, of the fewest hops in total.
+    Disjoint,
+}
 
 /// A request for paths; its number is never used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -132,14 +142,28 @@ impl TopologyManager {
         publishers: &[NodeId],
         count: usize,
     ) -> Result<RequestId, TopologyError> {
+        self.request_of(Kind::Shortest, receiver, publishers, count)
+    }
+
+    /// Finds up to `count` paths of a kind, as [`Self::request`] does for the shortest.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Self::request`].
+    pub fn request_of(
+        &mut self,
+        kind: Kind,
+        receiver: NodeId,
+        publishers: &[NodeId],
+        count: usize,
+    ) -> Result<RequestId, TopologyError> {
         self.check_ends(receiver, publishers)?;
         if !(1..=MOST_PATHS).contains(&count) {
             return Err(TopologyError::Count(count));
         }
-        let found = self.search(receiver, publishers, count)?;
+        let found = self.search(kind, receiver, publishers, count)?;
         let id = RequestId(self.next_request);
         self.next_request += 1;
-        self.requests.insert(id, Request { receiver, publishers: publishers.to_vec(), count, paths: Vec::new() });
+        self.requests.insert(id, Request { kind, receiver, publishers: publishers.to_vec(), count, paths: Vec::new() });
         for links in found {
             self.hold(id, links);
         }
@@ -231,10 +255,10 @@ impl TopologyManager {
     /// Returns an error in the cases that [`Self::request`] lists.
     pub fn set_publishers(&mut self, request: RequestId, publishers: &[NodeId]) -> Result<(), TopologyError> {
         let asked = self.of(request)?;
-        let (receiver, count) = (asked.receiver, asked.count);
+        let (kind, receiver, count) = (asked.kind, asked.receiver, asked.count);
         self.check_ends(receiver, publishers)?;
         let new: Vec<_> = publishers.iter().copied().filter(|node| !asked.publishers.contains(node)).collect();
-        let found = self.search(receiver, &new, count)?;
+        let found = self.search(kind, receiver, &new, count)?;
         self.drop_paths(request, |held| publishers.contains(&held.publisher));
         self.requests.get_mut(&request).expect("the request is there").publishers = publishers.to_vec();
         for links in found {
@@ -253,8 +277,8 @@ impl TopologyManager {
     /// Returns an error if there is no such request.
     pub fn find_again(&mut self, request: RequestId) -> Result<bool, TopologyError> {
         let asked = self.of(request)?;
-        let (receiver, publishers, count) = (asked.receiver, asked.publishers.clone(), asked.count);
-        let found = self.search(receiver, &publishers, count)?;
+        let (kind, receiver, publishers, count) = (asked.kind, asked.receiver, asked.publishers.clone(), asked.count);
+        let found = self.search(kind, receiver, &publishers, count)?;
         let before: HashSet<Vec<LinkId>> = self.of(request)?.paths.iter().map(|held| held.links.clone()).collect();
         let wanted: HashSet<&[LinkId]> = found.iter().map(Vec::as_slice).collect();
         let mut is_other = before.iter().any(|links| !wanted.contains(links.as_slice()));
@@ -296,8 +320,14 @@ impl TopologyManager {
         Ok(())
     }
 
-    /// The shortest paths from each publisher whose links are up, in both directions.
-    fn search(&self, receiver: NodeId, publishers: &[NodeId], count: usize) -> Result<Vec<Vec<LinkId>>, TopologyError> {
+    /// The paths from each publisher whose links are up, in both directions.
+    fn search(
+        &self,
+        kind: Kind,
+        receiver: NodeId,
+        publishers: &[NodeId],
+        count: usize,
+    ) -> Result<Vec<Vec<LinkId>>, TopologyError> {
         let pairs: Vec<_> = publishers.iter().map(|&publisher| (publisher, receiver)).collect();
         let fails = |link: LinkId| {
             self.is_down[link.index()] || self.network.link(link).twin.is_some_and(|twin| self.is_down[twin.index()])
@@ -307,8 +337,11 @@ impl TopologyManager {
         let cost = |link| if fails(LinkId::new(link)) { detour } else { 1.0 };
         let metric =
             if self.down == 0 { Metric::Hops } else { Metric::Given((0..self.is_down.len()).map(cost).collect()) };
-        let found = k_shortest(&self.network, &pairs, count, &metric, &|_| true)?;
-        let own = |c| found.of(ConnectionId::new(c)).take_while(|path| !path.iter().any(|&link| fails(link)));
+        let found = match kind {
+            Kind::Shortest => k_shortest(&self.network, &pairs, count, &metric, &|_| true)?,
+            Kind::Disjoint => disjoint(&self.network, &pairs, count, &metric, &|_| true)?,
+        };
+        let own = |c| found.of(ConnectionId::new(c)).filter(|path| !path.iter().any(|&link| fails(link)));
         Ok((0..pairs.len()).flat_map(own).map(<[LinkId]>::to_vec).collect())
     }
 

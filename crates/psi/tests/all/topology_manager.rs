@@ -6,6 +6,7 @@ use anabranch_core::generate::{LinkKind, random_regular};
 use anabranch_core::paths::{GroupSearch, Sharing};
 use anabranch_core::random::{Purpose, stream};
 use anabranch_core::{LinkId, Network, NetworkBuilder, NodeId, Rate, Span};
+use anabranch_psi::topology_manager::Kind;
 use anabranch_psi::{
     Filter, Identities, IdentityParameters, PathId, PathRecord, RequestId, TopologyError, TopologyManager, forward,
 };
@@ -249,4 +250,26 @@ proptest! {
             prop_assert_eq!(manager.records(request).unwrap(), records);
         }
     }
+}
+
+#[test]
+fn disjoint_paths_share_no_link_and_are_found_anew() {
+    // 0 - 1 - 2 - 5 in a row (links 0 2 4), and 0 - 2 (6) and 1 - 5 (8): the shortest paths are 0 - 2 - 5 and 0 - 1 - 5,
+    // which share nothing, and then the one through 1 and 2.
+    let network = network(6, &[(0, 1), (1, 2), (2, 5), (0, 2), (1, 5)]);
+    let mut manager = manager(&network, &[]);
+    let request = manager.request_of(Kind::Disjoint, NodeId(5), &[NodeId(0)], 4).unwrap();
+    let links = |manager: &TopologyManager| {
+        let mut links: Vec<_> = shown(&manager.records(request).unwrap()).into_iter().map(|(links, _)| links).collect();
+        links.sort();
+        links
+    };
+    assert_eq!(links(&manager), [vec![0, 8], vec![6, 4]]);
+    // Without the link from 0 to 2 there is one at a time.
+    assert_eq!(manager.fail(LinkId(6)).unwrap(), [request]);
+    manager.find_again(request).unwrap();
+    assert_eq!(links(&manager), [vec![0, 8]]);
+    manager.restore(LinkId(6)).unwrap();
+    assert!(manager.find_again(request).unwrap());
+    assert_eq!(links(&manager), [vec![0, 8], vec![6, 4]]);
 }

@@ -79,7 +79,7 @@ impl Scenario {
                 run_table.transport.mistake(transfer.packet).filter(|_| protocol.capabilities().keeps_windows());
             let count = paths.of(ConnectionId::new(c)).len();
             let checked = check_sources(protocol, wants.sources(c).len(), count)
-                .and_then(|()| protocol.check(connection.claim(), count))
+                .and_then(|()| protocol.check(connection.claim(), connection.reserved, count))
                 .and_then(|()| mistake.map_or(Ok(()), Err))
                 .and_then(|()| checks.connection(connection, transfer, paths.of(ConnectionId::new(c))));
             checked

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use anabranch_core::names::FreeNames;
 use anabranch_core::random::{Purpose, stream};
-use anabranch_core::{Connection, ConnectionId, Demands, Network, NodeId, Span, Time};
+use anabranch_core::{Connection, ConnectionId, Demands, Network, NodeId, Rate, Span, Time};
 use anabranch_plan::{DemandChange, Fetch, PathTime, Server, Transfer};
 use anabranch_proto::Protocol;
 use rand::{Rng, RngExt};
@@ -392,6 +392,7 @@ fn connection(table: &ConnectionTable, name: String, source: NodeId, target: Nod
         demand: table.demand.map(|d| d.0),
         weight: table.weight,
         qos: table.qos,
+        reserved: table.reserved.map_or(Rate(0.0), |r| r.0),
         start: Time(table.start.0.0),
         stop: table.stop.map(|s| Time(s.0.0)),
         ..Connection::new(name, source, target)

@@ -175,6 +175,7 @@ fn connection_table(connection: &Connection, network: &Network) -> ConnectionTab
         demand: connection.demand.map(RateText),
         weight: connection.weight,
         qos: connection.qos,
+        reserved: (connection.reserved.0 > 0.0).then_some(RateText(connection.reserved)),
         start: SpanText(Span(connection.start.0)),
         stop: connection.stop.map(|stop| SpanText(Span(stop.0))),
         paths: None,

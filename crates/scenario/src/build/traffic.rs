@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use anabranch_core::pattern::matches;
 use anabranch_core::random::{Purpose, stream};
-use anabranch_core::{Bytes, Connection, Network, NodeId, Span, Time};
+use anabranch_core::{Bytes, Connection, Network, NodeId, Rate, Span, Time};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use toml::Spanned;
@@ -73,6 +73,7 @@ impl Group<'_> {
                 demand: table.demand.map(|d| d.0),
                 weight: table.weight,
                 qos: table.qos,
+                reserved: table.reserved.map_or(Rate(0.0), |r| r.0),
                 start,
                 stop: lifetime.or(departure),
                 ..Connection::new(format!("{}{}", table.name, i + 1), source, target)

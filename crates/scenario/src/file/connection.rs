@@ -42,6 +42,10 @@ pub struct ConnectionTable {
     /// Factor over 0 and at most 1 that lowers the claim.
     #[serde(default = "one")]
     pub qos: f64,
+    /// Part of the rate that comes before the share that follows from the claim; none if left out. Solvers and d-SLEN take
+    /// it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserved: Option<RateText>,
     /// Time at which the connection begins.
     #[serde(default = "no_time")]
     pub start: SpanText,

@@ -76,6 +76,10 @@ pub struct TrafficTable {
     /// Factor over 0 and at most 1 that lowers the claim.
     #[serde(default = "one")]
     pub qos: f64,
+    /// Part of the rate that comes before the share that follows from the claim; none if left out. Solvers and d-SLEN take
+    /// it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserved: Option<RateText>,
 }
 
 /// Nodes by name, or by a pattern in which `*` stands for any text and `?` for any character.

@@ -203,6 +203,7 @@ impl World<'_> {
         let view = ConnectionView {
             subflows: self.routes.subflows_of(c).len(),
             claim: self.plan.demands.connections()[c as usize].claim(),
+            reserved: self.plan.demands.connections()[c as usize].reserved,
             demand: Rate(self.connections[c].demand),
             packet: self.plan.transfers[c as usize].packet,
             first_window: self.plan.run.transport.first_window,

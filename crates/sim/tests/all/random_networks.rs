@@ -3,8 +3,8 @@
 use std::thread;
 
 use crate::common::MILLISECOND;
-use crate::common::random::{Course, PATTERNS, Pattern, course, lose_control, percentiles, random_plan};
-use anabranch_core::Span;
+use crate::common::random::{Course, PATTERNS, Pattern, course, lose_control, percentiles, random_plan, reserve};
+use anabranch_core::{Rate, Span};
 use anabranch_plan::Faults;
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::d_slen;
@@ -100,6 +100,24 @@ fn so_it_is_on_three_hundred_networks() {
     check_without_faults(100);
     check_with_faults(0.01, 100);
     check_with_faults(0.1, 100);
+}
+
+#[test]
+fn so_it_is_with_reserved_parts_whether_they_fit_or_not() {
+    for (most, rounds) in [(Rate(0.3e6), ROUNDS), (Rate(4e6), 2 * ROUNDS)] {
+        for pattern in [Pattern::Spread, Pattern::Churn] {
+            let one = |seed| {
+                let (mut plan, own) = random_plan(seed, 5, pattern, Protocol::default(), rounds);
+                reserve(&mut plan, seed, most);
+                course(&plan, own)
+            };
+            let courses: Vec<Course> = (0..6).map(one).collect();
+            print(&format!("{pattern:?}, up to {} bit/s reserved", most.0), &courses);
+            assert_sound(&courses);
+            let late: Vec<f64> = courses.iter().map(|c| c.residual).filter(|&residual| residual > 0.02).collect();
+            assert!(late.is_empty(), "{late:?}");
+        }
+    }
 }
 
 #[test]

@@ -46,4 +46,7 @@ def takers_of(option: str) -> tuple[str, ...]:
 
 def usual_method(problem: Problem, fairness: str) -> Method:
     """Return the method that is taken for a problem where none is named."""
+    if problem.has_reserved:
+        takers = [method for method in METHODS.values() if method.takes_reserved]
+        return next((method for method in takers if fairness in method.fairness), takers[0])
     return next(m for m in METHODS.values() if fairness in m.usual_for and m.suits(problem))

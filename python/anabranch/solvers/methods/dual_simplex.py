@@ -19,7 +19,8 @@ def solve(task: Task) -> LevelledAllocation:
     answer = run_levels(task.problem, task.progress)
     facts = task.facts(METHOD.name, answer.exchanges)
     found = LevelledAllocation(task.problem, answer.path_rates, answer.levels, **facts)
-    return found if found.shortcoming is None or task.is_method_given else _better(found, task)
+    is_final = task.is_method_given or task.problem.has_reserved
+    return found if found.shortcoming is None or is_final else _better(found, task)
 
 
 def _better(unproved: LevelledAllocation, task: Task) -> LevelledAllocation:
@@ -41,4 +42,5 @@ METHOD = Method(
     usual_for=("max-min",),
     suits=has_several_paths,
     reason="connections have several paths, and it is exact, with prices that prove each level",
+    takes_reserved=True,
 )

@@ -4,7 +4,8 @@
 //! become. Every connection has its demand unless a proof holds it:
 //!
 //! ```text
-//! level of a proof    the greatest for which    sum of min(rate, weight * level) * cost  <=  sum of capacity * price
+//! share at a level    reserved + weight * level;  below 0: reserved * (1 + level)
+//! level of a proof    the greatest for which    sum of min(rate, share) * cost  <=  sum of capacity * price
 //! held by it          all connections that pay and would have more; proofs are in order of rising level
 //! ```
 //!
@@ -12,7 +13,10 @@
 //! connection that pays, and has no more, gives something up. Otherwise the dual simplex method continues, and a
 //! variable that no exchange can repair yields one more proof. The method works in this way at the beginning, when all
 //! connections have their demand, and after each change: the former basis stays dual feasible, whatever the new
-//! capacities, demands and weights are.
+//! capacities, demands, weights and reserved parts are.
+//!
+//! A level is below 0 where the reserved parts are more than the capacity: all that are held lack the same share of
+//! theirs, and connections without a reserved part have nothing there.
 
 use super::super::pricing::Prices;
 use super::Filling;
@@ -53,7 +57,7 @@ impl Filling {
         let prices = prices.positive().map(|(row, price)| (row as u32, price)).collect();
         let mut proof = Proof { level: f64::INFINITY, held: vec![], payers, prices };
         let Some(level) = self.allowed_by(&proof) else { return false };
-        let is_over = |&(c, _): &(u32, f64)| self.level_of(c) * (1.0 - STILL) > level;
+        let is_over = |&(c, _): &(u32, f64)| self.rate[c as usize] > 0.0 && is_less(level, self.level_of(c));
         if !proof.payers.iter().any(is_over) {
             return false;
         }
@@ -74,9 +78,9 @@ impl Filling {
         let mut k = from;
         let mut moves = 0;
         while k < self.proofs.len() {
-            let floor = if k > 0 { self.proofs[k - 1].level } else { 0.0 };
+            let floor = if k > 0 { self.proofs[k - 1].level } else { -1.0 };
             match self.allowed_by(&self.proofs[k]) {
-                Some(level) if level < floor * (1.0 - STILL) => {
+                Some(level) if is_less(level, floor) => {
                     let place = self.proofs[..k].partition_point(|other| other.level < level);
                     self.release(place);
                     self.proofs[place..=k].rotate_right(1);
@@ -112,7 +116,7 @@ impl Filling {
         *own = level;
         held.clear();
         for &(c, _) in &*payers {
-            let rate = self.columns.weight[c as usize] * level;
+            let rate = self.columns.share(c as usize, level);
             if self.rate[c as usize] > rate {
                 self.rate[c as usize] = rate;
                 held.push(c);
@@ -122,7 +126,7 @@ impl Filling {
     }
 
     pub(super) fn level_of(&self, c: u32) -> f64 {
-        self.rate[c as usize] / self.columns.weight[c as usize]
+        self.columns.level(c as usize, self.rate[c as usize])
     }
 
     /// The highest level that a proof allows its payers; `None` if no rate exceeds it.
@@ -133,6 +137,9 @@ impl Filling {
     fn allowed_by(&self, proof: &Proof) -> Option<f64> {
         let Self { columns, rate, .. } = self;
         let worth: f64 = proof.prices.iter().map(|&(row, price)| price * columns.capacity[row as usize]).sum();
+        if columns.has_reserved {
+            return self.allowed_beside_reserved(proof, worth);
+        }
         let mut level = proof.level;
         let mut is_below = false;
         loop {
@@ -155,4 +162,39 @@ impl Filling {
             (level, is_below) = (next, true);
         }
     }
+
+    /// The highest level that a proof of this worth allows its payers, where some have a reserved part; `None` if no rate
+    /// exceeds it.
+    ///
+    /// The total payment is a piecewise linear function of the level, which bends at -1 and 0, and where a payer has its
+    /// present rate. It need not be concave, so all bends are taken in order.
+    fn allowed_beside_reserved(&self, proof: &Proof, worth: f64) -> Option<f64> {
+        let mut bends = Vec::with_capacity(3 * proof.payers.len());
+        for &(c, least) in &proof.payers {
+            let c = c as usize;
+            let (reserved, weight) = (self.columns.reserved[c] * least, self.columns.weight[c] * least);
+            let level = self.level_of(c as u32);
+            if level > 0.0 {
+                bends.extend([(-1.0, reserved), (0.0, weight - reserved), (level, -weight)]);
+            } else if reserved > 0.0 {
+                bends.extend([(-1.0, reserved), (level, -reserved)]);
+            }
+        }
+        bends.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let (mut paid, mut slope, mut at) = (0.0, 0.0, -1.0);
+        for (level, change) in bends {
+            let next = paid + slope * (level - at);
+            if next > worth * (1.0 + STILL) {
+                return Some(at + ((worth - paid) / slope).max(0.0));
+            }
+            (paid, at) = (next, level);
+            slope += change;
+        }
+        None
+    }
+}
+
+/// Whether a level is less than another by more than rounding.
+fn is_less(level: f64, other: f64) -> bool {
+    level < other - STILL * other.abs()
 }

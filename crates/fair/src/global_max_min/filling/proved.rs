@@ -49,9 +49,10 @@ impl Filling {
         // The held connections are among the payers, in the same order.
         let mut held = proof.held.iter().copied().peekable();
         proof.payers.iter().all(|&(c, least)| {
-            let is_outdone = self.level_of(c) > proof.level * (1.0 + tolerance);
+            let rate = self.rate[c as usize];
+            let is_outdone = rate * (1.0 - tolerance) > self.columns.share(c as usize, proof.level);
             let is_held = held.next_if_eq(&c).is_some();
-            !is_outdone && (!is_held || open <= tolerance * least * self.rate[c as usize])
+            !is_outdone && (!is_held || open <= tolerance * least * rate)
         }) && held.peek().is_none()
     }
 

@@ -6,7 +6,7 @@ use anabranch_core::generate::{
 };
 use anabranch_core::paths::{Metric, k_shortest};
 use anabranch_core::random::{Purpose, stream};
-use anabranch_core::{Connection, ConnectionId, LinkId, Network, NodeId, Paths, Rate, Span, Time};
+use anabranch_core::{Connection, ConnectionId, Demands, LinkId, Network, NodeId, Paths, Rate, Span, Time};
 use anabranch_fair::{Problem, ProblemParts, certify};
 use anabranch_plan::{Faults, Plan};
 use anabranch_proto::Protocol;
@@ -144,6 +144,17 @@ fn longest_round_trip(network: &Network, paths: &Paths) -> u64 {
     (0..paths.len()).map(|p| trip(paths.path(p))).max().unwrap()
 }
 
+/// Gives connections weights from 0.5 to 2, and two of three a reserved part of up to `most`.
+pub fn reserve(plan: &mut Plan, seed: u64, most: Rate) {
+    let mut random = stream(seed, Purpose::Demands, 3);
+    let mut connections = plan.demands.connections().to_vec();
+    for (c, connection) in connections.iter_mut().enumerate() {
+        connection.weight = random.random_range(0.5..2.0);
+        connection.reserved = Rate(if c % 3 == 0 { 0.0 } else { most.0 * random.random_range(0.0..1.0) });
+    }
+    plan.demands = Demands::new(&plan.network, connections).unwrap();
+}
+
 /// What may happen to control packets on every link.
 pub fn lose_control(plan: &mut Plan, faults: Faults) {
     plan.links.iter_mut().for_each(|link| link.control = faults);
@@ -273,6 +284,7 @@ fn problem(plan: &Plan, stays: &dyn Fn(&Connection) -> bool) -> Problem {
         // Those that have left ask for nothing, which their paths then have.
         parts.demand.push(if stays(connection) { f64::INFINITY } else { 0.0 });
         parts.weight.push(connection.claim());
+        parts.reserved.push(connection.reserved.0);
         for path in plan.paths.of(ConnectionId::new(c)) {
             parts.path_connection.push(c as u32);
             parts.path_links.extend(path.iter().map(|l| l.0));
