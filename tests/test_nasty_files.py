@@ -54,7 +54,8 @@ SWEEPS = {
     "blanks and a break in a quantity": 'a = { first = "1a' + " " * K100 + '\\nb", last = "2a", count = 2 }',
     "a long number in a quantity": 'a = { first = "' + "1" * K100 + '", last = "2 s", count = 2 }',
     "a long word": 'a = "{}"'.format("." * K100),
-    "many values": "seed = [" + "1," * K100 + "]",
+    "a value many times": "seed = [" + "1," * K100 + "]",
+    "many seeds": f'seed = "1..{K100}"',
 }
 
 EXPRESSIONS = {

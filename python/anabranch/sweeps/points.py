@@ -184,8 +184,7 @@ def points_of(sweep: Sweep, axes: Sequence[Axis]) -> list[Point]:
     """
     is_left_out = _left_out(sweep, axes)
     points: dict[tuple[Any, ...], Point] = {}
-    for steps in itertools.product(*(range(len(axis)) for axis in axes)):
-        parts = [axis.at(step) for axis, step in zip(axes, steps, strict=True)]
+    for parts in itertools.product(*([axis.at(step) for step in range(len(axis))] for axis in axes)):
         values = {name: value for _, own in parts for name, value in own.items()}
         if not is_left_out(values):
             sets = (*sweep.file.sets, *itertools.chain.from_iterable(own for own, _ in parts))

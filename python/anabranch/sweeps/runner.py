@@ -19,7 +19,7 @@ from anabranch.sweeps.file import Sweep, read_file
 from anabranch.sweeps.local import run_here
 from anabranch.sweeps.more_seeds import first_seeds, unsure
 from anabranch.sweeps.outputs import USUAL, check_columns, write_all
-from anabranch.sweeps.points import axes_of, column_of_seed, points_of
+from anabranch.sweeps.points import SEED, axes_of, column_of_seed, points_of
 from anabranch.sweeps.results import POINTS, Swept, alone, joined, read_sweep, runs_together, together
 from anabranch.sweeps.single_run import Base, Digests, Failed, SweptRun, read_base, tables_of
 from anabranch.sweeps.store import Store, opened
@@ -96,8 +96,8 @@ def check_sweep(file: str | os.PathLike[str]) -> Checked:
     axes = axes_of(sweep)
     points = points_of(sweep, axes)
     for axis in axes:
-        for step in range(len(axis)):
-            _check_values(sweep, base, axis.at(step)[0])
+        for sets in dict.fromkeys(axis.at(step)[0] for step in _steps_to_check(axis)):
+            _check_values(sweep, base, sets)
     _check_plans(sweep, base, points)
     return Checked(sweep, base, axes, points)
 
@@ -129,6 +129,14 @@ def _check_plans(sweep: Sweep, base: Base, points: Sequence[Point]) -> None:
             else:
                 fine.update(point.values.items())
                 break
+
+
+def _steps_to_check(axis: Axis) -> Iterable[int]:
+    """Give all steps; of seeds that are whole numbers, the least and the greatest, since all between can be set too."""
+    first, *others = axis.varied
+    if others or first.path != SEED or any(type(seed) is not int for seed in first.given):
+        return range(len(axis))
+    return first.given.index(min(first.given)), first.given.index(max(first.given))
 
 
 def _check_values(sweep: Sweep, base: Base, sets: Sequence[str]) -> None:
