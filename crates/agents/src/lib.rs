@@ -47,6 +47,7 @@ pub mod message;
 mod neighbours;
 mod proofs;
 mod renewals;
+mod rising;
 mod session;
 mod settings;
 mod standing;

@@ -9,6 +9,7 @@ use anabranch_proto::{LinkControls, LinkOrders, Orders, Protocol, SourceControl}
 
 use crate::links::show;
 use crate::message::{AgentId, Answer, ClientId, Fate, Fields, Parcel, Refusal, Step, UNLIMITED};
+use crate::rising::Rising;
 use crate::view::{Limit, PathView, SessionState, SessionView};
 
 /// The state of a session.
@@ -97,7 +98,7 @@ pub(crate) struct Session {
     control: Box<dyn SourceControl>,
     own: Option<DemandLink>,
     state: State,
-    rates: Vec<f64>,
+    rates: Vec<Rising>,
     wakes: Vec<Time>,
     orders: Orders,
     /// Packets to send, and answers for the application.
@@ -132,7 +133,7 @@ impl Session {
             control,
             own: None,
             state: State::Gone,
-            rates: vec![0.0; count],
+            rates: none(count),
             wakes: Vec::new(),
             orders: Orders::default(),
             parcels: Vec::new(),
@@ -151,10 +152,14 @@ impl Session {
         self.joining = self.joining.wrapping_add(1);
         self.wakes.clear();
         if let Some(paths) = self.next_paths.take() {
-            self.paths = paths;
-            self.rates = vec![0.0; self.paths.len()];
+            let before = std::mem::replace(&mut self.paths, paths);
+            // A path that stays keeps its rate until another is granted.
+            let mut rates = std::mem::take(&mut self.rates);
+            let kept = |path: &Path| before.iter().position(|old| (&old.steps, old.end) == (&path.steps, path.end));
+            let rate = |path| kept(path).map_or_else(Rising::default, |place| std::mem::take(&mut rates[place]));
+            self.rates = self.paths.iter().map(rate).collect();
             self.tell_paths();
-            self.answers.push(Answer::Granted { rates: self.rates.clone() });
+            self.tell_rates(now);
         }
         self.subflows = (0..self.paths.len()).filter(|&place| !self.paths[place].is_away).collect();
         for (path, rate) in self.paths.iter_mut().zip(&mut self.rates) {
@@ -163,11 +168,11 @@ impl Session {
             path.limit = None;
             path.reach = path.steps.len() as u8;
             if path.is_away {
-                *rate = 0.0;
+                rate.cut(now);
             }
         }
         if self.subflows.len() < self.paths.len() {
-            self.answers.push(Answer::Granted { rates: self.rates.clone() });
+            self.tell_rates(now);
         }
         if self.subflows.is_empty() {
             self.state = State::Waiting;
@@ -207,6 +212,12 @@ impl Session {
             State::Leaving => self.finish(),
             State::Gone => {}
         }
+    }
+
+    /// Tells the rates that count.
+    fn tell_rates(&mut self, now: Time) {
+        let rates = self.rates.iter_mut().map(|rate| rate.rate(now)).collect();
+        self.answers.push(Answer::Granted { rates });
     }
 
     fn tell_paths(&mut self) {
@@ -265,7 +276,7 @@ impl Session {
             State::Waiting => SessionState::Waiting,
             State::Leaving | State::Gone => SessionState::Leaving,
         };
-        let paths = self.paths.iter().zip(&self.rates).map(|(path, &rate)| path.view(rate)).collect();
+        let paths = self.paths.iter().zip(&self.rates).map(|(path, rate)| path.view(rate.last())).collect();
         let (claim, reserved, demand) = (self.claim, self.reserved, self.demand);
         SessionView { client: self.client, state, claim, reserved, demand, paths }
     }
@@ -352,7 +363,8 @@ impl Session {
     /// The time at which [`Self::on_time`] has to be called.
     pub fn next_at(&self) -> Option<Time> {
         let dues = self.paths.iter().filter(|path| !path.due.is_empty()).map(|path| path.next(self.gap));
-        dues.chain(self.wakes.iter().copied()).chain(self.try_at).min()
+        let rises = self.rates.iter().filter_map(Rising::next_at);
+        dues.chain(self.wakes.iter().copied()).chain(self.try_at).chain(rises).min()
     }
 
     /// Sends the packets that are due.
@@ -362,6 +374,9 @@ impl Session {
         if self.wakes.len() < before {
             self.control.on_timer(now, &mut self.orders);
             self.obey(now);
+        }
+        if self.rates.iter().any(|rate| rate.next_at().is_some_and(|time| time <= now)) {
+            self.tell_rates(now);
         }
         if self.try_at.is_some_and(|time| time <= now) {
             self.take_all_paths();
@@ -398,9 +413,9 @@ impl Session {
             for (subflow, rate) in orders.grants.drain(..) {
                 let place = self.subflows[subflow];
                 let ceiling = self.paths[place].ceiling.min(self.demand.0);
-                self.rates[place] = if rate.0.is_finite() { rate.0.clamp(0.0, ceiling) } else { 0.0 };
+                self.rates[place].grant(now, if rate.0.is_finite() { rate.0.clamp(0.0, ceiling) } else { 0.0 });
             }
-            self.answers.push(Answer::Granted { rates: self.rates.clone() });
+            self.tell_rates(now);
         }
         self.wakes.extend(orders.wake);
         let has_left = orders.has_left;
@@ -439,6 +454,11 @@ impl Session {
             fields,
         });
     }
+}
+
+/// The rates of some paths, without any.
+fn none(paths: usize) -> Vec<Rising> {
+    (0..paths).map(|_| Rising::default()).collect()
 }
 
 impl Path {

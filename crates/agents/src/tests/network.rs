@@ -9,6 +9,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::message::{decode, encode};
+use crate::rising::RISE;
 use crate::{
     Action, Agent, AgentId, Answer, Ask, ClientId, Event, HopMessage, Instance, LinkSettings, Parcel, Payload,
     Settings, Step,
@@ -19,6 +20,9 @@ const DELAY: u64 = 5 * MILLISECOND;
 
 /// How long neighbours are without a connection when one breaks.
 const BREAK: u64 = 30 * MILLISECOND;
+
+/// How much later a rate counts that rises, in milliseconds.
+pub const LATE: u64 = RISE.0 / MILLISECOND;
 
 pub const LEASE: Span = Span(500 * MILLISECOND);
 

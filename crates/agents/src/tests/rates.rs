@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anabranch_proto::Protocol;
 
-use super::network::{LEASE, Link, MILLISECOND, Network};
+use super::network::{LATE, LEASE, Link, MILLISECOND, Network};
 use crate::message::{Ask, ClientId};
 
 /// Two links of 20 and 50 Mbit/s to a node, and one of 100 on from there.
@@ -113,8 +113,8 @@ fn an_application_that_is_gone_leaves_within_its_lease_and_a_few_rounds() {
         assert!(near(network.of(1), &[25.0]) && near(network.of(2), &[25.0]), "{:?}", network.rates);
         network.kill(0, 2);
         // It said just now that it was there. A round takes 2 + 2 hops of 5 ms. Its own round ends before it leaves, and
-        // another's that is under way then ends before one that sees it.
-        network.pass(LEASE.0 / MILLISECOND + 3 * 20, |_| {});
+        // another's that is under way then ends before one that sees it; what rises does so late.
+        network.pass(LEASE.0 / MILLISECOND + 3 * 20 + LATE, |_| {});
         assert!(near(network.of(1), &[50.0]), "{name}: {:?}", network.of(1));
         assert_eq!(network.agent(0).counts().lapsed, 1);
     }
@@ -143,6 +143,52 @@ fn an_agent_that_comes_back_costs_a_few_rounds() {
         }
         network.pass(500, |_| {});
         assert!(network.are_clear(), "what was counted before is forgotten");
+    }
+}
+
+/// The sums of what is granted on the three links: to 1 over both ways, to 2 and 3 over one of them, to 4 over the last link.
+fn sums(rates: &BTreeMap<ClientId, Vec<f64>>) -> [f64; 3] {
+    let mut sums = [0.0; 3];
+    for (client, rates) in rates {
+        let first: &[usize] = if client.0 == 3 { &[1] } else { &[0, 1] };
+        for (link, rate) in first.iter().zip(rates) {
+            sums[*link] += if client.0 == 4 { 0.0 } else { *rate };
+            sums[2] += rate;
+        }
+    }
+    sums
+}
+
+#[test]
+fn no_link_is_granted_beyond_its_capacity_when_sessions_and_agents_come() {
+    for name in ["d-slen", "slbn"] {
+        let mut network = Network::new(protocol(name), 3, &LINKS);
+        let both: &[&[u32]] = if name == "slbn" { &[&[0, 2]] } else { &[&[0, 2], &[1, 2]] };
+        let mut most = [0.0_f64; 3];
+        let mut pass = |network: &mut Network| {
+            network.pass(1500, |rates| {
+                let sums = sums(rates);
+                assert!(
+                    sums.iter().zip(LINKS).all(|(sum, link)| *sum <= link.3 * 1.0001),
+                    "{name}: {sums:?} {rates:?}"
+                );
+                most = std::array::from_fn(|link| most[link].max(sums[link]));
+            });
+        };
+        network.join(0, 1, f64::INFINITY, both);
+        pass(&mut network);
+        network.join(0, 2, f64::INFINITY, &[&[0, 2]]);
+        pass(&mut network);
+        network.join(0, 3, f64::INFINITY, &[&[1, 2]]);
+        pass(&mut network);
+        network.join(1, 4, f64::INFINITY, &[&[2]]);
+        pass(&mut network);
+        // All links count anew; 4 is nearer to the last one than the others.
+        network.restart(2);
+        pass(&mut network);
+        network.restart(2);
+        pass(&mut network);
+        assert!((most[0] - 20.0).abs() < 1e-3 && (most[1] - 50.0).abs() < 1e-3, "{name}: {most:?}");
     }
 }
 

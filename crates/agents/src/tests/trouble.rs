@@ -10,7 +10,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::network::{LEASE, Link, MILLISECOND, Network, hello};
+use super::network::{LATE, LEASE, Link, MILLISECOND, Network, hello};
 use crate::message::{Ask, ClientId, HopMessage, Payload};
 use crate::{Action, Agent, AgentId, Event, Fields};
 
@@ -281,7 +281,7 @@ fn a_reply_that_is_not_of_the_path_is_ignored() {
     let number = network.heard_from(0, 2);
     network.forge(0, 2, HopMessage::Payload { number, payload: Payload::Parcel(forged) });
     assert!(!network.rates.contains_key(&ClientId(1)));
-    network.pass(100, |_| {});
+    network.pass(100 + LATE, |_| {});
     assert!(is(network.of(1)[0], 20.0), "{:?}", network.rates);
 }
 

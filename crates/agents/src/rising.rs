@@ -1,0 +1,108 @@
+//! Rates that rise late and fall at once.
+//!
+//! A link that shares anew tells each session when the session's next packet passes. A session that gets more could hear
+//! of it before the sessions that get less, and after a renewal the first sessions hear of shares as if they were alone.
+//! So a rate that rises counts only when it has been granted for a while. Meanwhile the other sessions hear of theirs.
+//! The rate that counts is the least that was granted in this time.
+
+use std::collections::VecDeque;
+
+use anabranch_core::{Span, Time, units::SECOND};
+
+/// Time for which a higher rate has to be granted until it counts: some round trips of control packets.
+pub(crate) const RISE: Span = Span(SECOND / 5);
+
+/// The most steps of a rate that rises; beyond these a step waits for a later one.
+const MOST_STEPS: usize = 64;
+
+/// The granted rate of a path, in bit/s.
+#[derive(Debug)]
+pub(crate) struct Rising {
+    /// The rates that may count at some time, the least first, each with the time since when no less was granted.
+    steps: VecDeque<(Time, f64)>,
+}
+
+impl Default for Rising {
+    /// A rate of 0.
+    fn default() -> Self {
+        Self { steps: VecDeque::from([(Time(0), 0.0)]) }
+    }
+}
+
+impl Rising {
+    /// Takes a rate that is granted now.
+    pub fn grant(&mut self, now: Time, rate: f64) {
+        let mut since = now;
+        while let Some((time, _)) = self.steps.pop_back_if(|(_, least)| *least >= rate) {
+            since = time;
+        }
+        if self.steps.len() >= MOST_STEPS {
+            self.steps.pop_back();
+        }
+        self.steps.push_back((since, rate));
+    }
+
+    /// Takes the rate away at once.
+    pub fn cut(&mut self, now: Time) {
+        self.grant(now, 0.0);
+    }
+
+    /// The rate that counts.
+    pub fn rate(&mut self, now: Time) -> f64 {
+        while self.steps.get(1).is_some_and(|(since, _)| *since + RISE <= now) {
+            self.steps.pop_front();
+        }
+        self.steps.front().map_or(0.0, |(_, rate)| *rate)
+    }
+
+    /// The rate that counted last.
+    pub fn last(&self) -> f64 {
+        self.steps.front().map_or(0.0, |(_, rate)| *rate)
+    }
+
+    /// When another rate counts, if nothing else is granted.
+    pub fn next_at(&self) -> Option<Time> {
+        self.steps.get(1).map(|(since, _)| *since + RISE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Time {
+        Time(0) + Span::ms(ms)
+    }
+
+    #[test]
+    fn a_rate_falls_at_once_and_rises_when_it_was_granted_for_a_while() {
+        let mut rate = Rising::default();
+        rate.grant(ms(1000), 8.0);
+        assert_eq!((rate.rate(ms(1000)), rate.next_at()), (0.0, Some(ms(1200))));
+        assert_eq!((rate.rate(ms(1200)), rate.next_at()), (8.0, None));
+        rate.grant(ms(1300), 3.0);
+        assert_eq!((rate.rate(ms(1300)), rate.next_at()), (3.0, None));
+        // After a renewal: all of the link, and soon the share of it. Only the share ever counts.
+        rate.grant(ms(1400), 10.0);
+        rate.grant(ms(1420), 5.0);
+        assert_eq!((rate.rate(ms(1599)), rate.next_at()), (3.0, Some(ms(1600))));
+        assert_eq!(rate.rate(ms(1600)), 5.0);
+        rate.cut(ms(1610));
+        assert_eq!((rate.rate(ms(1610)), rate.next_at()), (0.0, None));
+    }
+
+    #[test]
+    fn the_least_of_the_last_while_counts() {
+        // Against the definition, with rates by chance.
+        let (mut rate, mut all, mut state) = (Rising::default(), vec![(0, 0.0)], 7_u64);
+        for step in 0..2000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let (time, granted) = (step * 9 + (state >> 61), (state >> 40) as f64 / 1e5);
+            all.push((time, granted));
+            rate.grant(ms(time), granted);
+            let first = all.iter().rposition(|(since, _)| since + 200 <= time).unwrap_or(0);
+            let least = all[first..].iter().map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min);
+            assert_eq!(rate.rate(ms(time)), least, "{step}");
+        }
+    }
+}
