@@ -1,16 +1,16 @@
 //! The session of an application: the control of its source, and its packets.
 
-use std::sync::Arc;
+mod path;
 
 use anabranch_core::{Bytes, Rate, Span, Time, units::SECOND};
 use anabranch_proto::control::{ConnectionView, PacketOrder};
 use anabranch_proto::protocols::{Control, Demands};
-use anabranch_proto::{LinkControls, LinkOrders, Orders, Protocol, SourceControl};
+use anabranch_proto::{Orders, Protocol, SourceControl};
 
-use crate::links::show;
 use crate::message::{AgentId, Answer, ClientId, Fate, Fields, Parcel, Refusal, Step, UNLIMITED};
 use crate::rising::Rising;
-use crate::view::{Limit, PathView, SessionState, SessionView};
+use crate::view::{SessionState, SessionView};
+use path::{DemandLink, Path};
 
 /// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,42 +25,6 @@ enum State {
     Leaving,
     /// The session has left.
     Gone,
-}
-
-/// A path of a session.
-struct Path {
-    steps: Arc<[Step]>,
-    end: AgentId,
-    /// Whether packets do not get through, so that the session does without the path.
-    is_away: bool,
-    /// Number of links that have counted the session; links after these have refused it.
-    reach: u8,
-    /// Least capacity that links reported, in bit/s.
-    ceiling: f64,
-    /// What limits the path, as links reported last.
-    limit: Option<Limit>,
-    /// Time of the last packet.
-    sent: Option<Time>,
-    /// Packets to send when the least time between packets has passed.
-    due: Vec<PacketOrder>,
-}
-
-/// A link for the demand of a session: its capacity is the demand.
-struct DemandLink {
-    controls: Box<dyn LinkControls>,
-    capacity: Rate,
-}
-
-impl DemandLink {
-    fn new(protocol: &Protocol, capacity: Rate) -> Self {
-        Self { controls: protocol.links(1), capacity }
-    }
-
-    /// Passes a packet to the control of the link.
-    fn show(&mut self, now: Time, is_returning: bool, fields: Fields) -> Fields {
-        let orders = &mut LinkOrders::default();
-        show(self.controls.as_mut(), (now, self.capacity), (0, is_returning), fields, orders)
-    }
 }
 
 /// The parameters of a new session.
@@ -459,42 +423,6 @@ impl Session {
 /// The rates of some paths, without any.
 fn none(paths: usize) -> Vec<Rising> {
     (0..paths).map(|_| Rising::default()).collect()
-}
-
-impl Path {
-    fn new((steps, end): (Vec<Step>, AgentId)) -> Self {
-        let reach = steps.len() as u8;
-        Self {
-            steps: steps.into(),
-            end,
-            is_away: false,
-            reach,
-            ceiling: f64::INFINITY,
-            limit: None,
-            sent: None,
-            due: Vec::new(),
-        }
-    }
-
-    /// What a packet that has come back says about the limit of the path.
-    fn limit_of(&self, parcel: &Parcel) -> Option<Limit> {
-        let place = parcel.fields.setter();
-        match place.checked_sub(parcel.before) {
-            None => Some(Limit::Demand),
-            Some(place) => self.steps.get(usize::from(place)).map(|&step| Limit::Link(step)),
-        }
-    }
-
-    /// What the path shows of itself, which has this rate.
-    fn view(&self, rate: f64) -> PathView {
-        let (steps, end) = (self.steps.clone(), self.end);
-        PathView { steps, end, rate: (!self.is_away).then_some(Rate(rate)), limit: self.limit }
-    }
-
-    /// Earliest time of the next packet.
-    fn next(&self, gap: Span) -> Time {
-        self.sent.map_or(Time(0), |sent| sent + gap)
-    }
 }
 
 fn source(
