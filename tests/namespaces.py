@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import shutil
 import socket
 import struct
 import subprocess
@@ -9,6 +10,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+import pytest
 
 CLONE_NEWNET = 0x40000000
 
@@ -146,3 +149,25 @@ def _counted(attributes: bytes) -> Counted:
             return Counted(total, drops, backlog)
         attributes = attributes[(length + 3) & ~3 :]
     return Counted(0, 0, 0)
+
+
+def skip_unless_enforced(*programs: str) -> None:
+    """Skip a test unless these programs are there, and the kernel has all that enforcement in a lab needs."""
+    for program in ("unshare", "nsenter", "ip", "tc", "nft", *programs):
+        if shutil.which(program) is None:
+            pytest.skip(f"the program {program} is missing")
+    try:
+        machine = Machine.new()
+    except (AssertionError, OSError) as error:
+        pytest.skip(f"there can be no network namespace: {error}")
+    try:
+        machine.shell(
+            "ip link add one type veth peer name two\nip link add three link one type macvlan\nip link set one up\n"
+            "tc qdisc add dev one root tbf rate 1mbit burst 4500 limit 9000\n"
+            "ip -6 route add fc00::1 encap seg6local action End.DX4 nh4 0.0.0.0 dev one\n"
+            "ip -6 route add fc01::/16 encap seg6 mode encap segs fc00::1 dev one\nnft list ruleset"
+        )
+    except AssertionError as error:
+        pytest.skip(f"the kernel lacks something: {error}")
+    finally:
+        machine.end()

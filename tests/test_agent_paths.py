@@ -12,7 +12,7 @@ import pytest
 import anabranch as ab
 from anabranch import _core
 from anabranch.agents.files import make_network
-from anabranch.agents.paths import AgentPath, agent_paths, fetching_groups, sending_groups
+from anabranch.agents.paths import AgentPath, agent_paths, fetching_groups, own_links, sending_groups
 from anabranch.errors import ScenarioError
 from test_agent import PROGRAM, anabranch, free_ports
 
@@ -83,6 +83,13 @@ def test_paths_that_share_a_link_are_one_group(config: Path) -> None:
     # All together: the paths from d are those from x, after their common link.
     assert len(set(fetching_groups(config, ["x", "d"], via))) == 1
     assert len(agent_paths(config, "d", ["a"], disjoint=True)) == 1
+
+
+def test_an_interface_of_two_links_has_no_group_of_its_own(config: Path) -> None:
+    config.write_text(config.read_text().replace("127.0.0.3", "127.0.0.2"))
+    assert own_links(config) == {"127.0.0.2": ["a-b", "a-c"]}
+    with pytest.raises(ScenarioError, match=r"a-b and a-c are over `127\.0\.0\.2`; give the groups"):
+        sending_groups(config, "d", ["127.0.0.2"])
 
 
 def test_commands_ask_the_agent_for_groups_and_name_what_is_wrong(config: Path) -> None:

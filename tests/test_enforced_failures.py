@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import socket
 import sys
@@ -16,7 +15,7 @@ import pytest
 import anabranch as ab
 from anabranch import _core
 from labs import FIRST, PROGRAM
-from namespaces import Machine
+from namespaces import skip_unless_enforced
 from routed import SHARE, Lab, Session, wait
 
 if TYPE_CHECKING:
@@ -43,23 +42,7 @@ SOON_S = 8.0
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[Lab]:
     """Give a ring of four nodes, with a session from one to the opposite over both ways."""
-    for program in ("unshare", "nsenter", "ip", "tc", "nft"):
-        if shutil.which(program) is None:
-            pytest.skip(f"the program {program} is missing")
-    try:
-        machine = Machine.new()
-    except (AssertionError, OSError) as error:
-        pytest.skip(f"there can be no network namespace: {error}")
-    try:
-        machine.shell(
-            "ip link add one type veth peer name two\nip link add three link one type macvlan\nip link set one up\n"
-            "tc qdisc add dev one root tbf rate 1mbit burst 4500 limit 9000\n"
-            "ip -6 route add fc00::1 encap seg6local action End.DX4 nh4 0.0.0.0 dev one\nnft list ruleset"
-        )
-    except AssertionError as error:
-        pytest.skip(f"the kernel lacks something: {error}")
-    finally:
-        machine.end()
+    skip_unless_enforced()
     ends = [("a", "b"), ("b", "d"), ("a", "c"), ("c", "d")]
     links = [{"source": a, "target": b, "capacity": f"{LINK_BPS / 1e6:g} Mbit/s", "two_way": True} for a, b in ends]
     lab = Lab(ab.read_scenario(ab.scenario(links=links)).network, tmp_path / "net", "d-slen")

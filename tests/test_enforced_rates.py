@@ -4,7 +4,6 @@ Rates are those of the devices that agents shape: of frames with segments and th
 """
 
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -20,7 +19,7 @@ import pytest
 import anabranch as ab
 from anabranch import _core
 from labs import ATTEMPTS, HALT_S
-from namespaces import Machine
+from namespaces import skip_unless_enforced
 from routed import QUEUE_BYTES, Lab, Session, wait
 
 pytestmark = [
@@ -55,24 +54,7 @@ SAMPLE_S = 0.1
 @pytest.fixture
 def network(shared_data: Path) -> ab.Network:
     """Give Abilene with links of 10 to 40 Mbit/s."""
-    for program in ("unshare", "nsenter", "ip", "tc", "nft", "iperf3", "curl"):
-        if shutil.which(program) is None:
-            pytest.skip(f"the program {program} is missing")
-    try:
-        machine = Machine.new()
-    except (AssertionError, OSError) as error:
-        pytest.skip(f"there can be no network namespace: {error}")
-    try:
-        machine.shell(
-            "ip link add one type veth peer name two\nip link add three link one type macvlan\nip link set one up\n"
-            "tc qdisc add dev one root tbf rate 1mbit burst 4500 limit 9000\n"
-            "ip -6 route add fc00::1 encap seg6local action End.DX4 nh4 0.0.0.0 dev one\n"
-            "ip -6 route add fc01::/16 encap seg6 mode encap segs fc00::1 dev one\nnft list ruleset"
-        )
-    except AssertionError as error:
-        pytest.skip(f"the kernel lacks something: {error}")
-    finally:
-        machine.end()
+    skip_unless_enforced("iperf3", "curl")
     network = ab.read_network(shared_data / "topologies" / "graphml" / "Abilene.graphml", capacity="10 Mbit/s")
     ends = zip(network.core.link_source, network.core.link_target, network.core.link_names, strict=True)
     capacity = {}

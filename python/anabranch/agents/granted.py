@@ -63,14 +63,14 @@ class Granted:
         """Return the rate of all paths together, in bit/s."""
         return max(sum(self._session.rates_bps), self._session.floor_bps)
 
-    def paths_bps(self, links: Sequence[str]) -> list[float]:
-        """Return the rate of the paths that begin with each link, in bit/s."""
+    def paths_bps(self, links: Sequence[Sequence[str]]) -> list[float]:
+        """Return for each group of links the rate of the paths that begin with one of them, in bit/s."""
         paths, rates = self._session.paths, self._session.rates_bps
         if len(paths) != len(rates):
             # The paths have just changed, and their rates are not told yet.
             return [self._session.floor_bps] * len(links)
-        by_link = [sum(rate for path, rate in zip(paths, rates, strict=True) if path[:1] == [link]) for link in links]
-        return [max(rate, self._session.floor_bps) for rate in by_link]
+        firsts = [(path[0] if path else None, rate) for path, rate in zip(paths, rates, strict=True)]
+        return [max(sum(rate for link, rate in firsts if link in own), self._session.floor_bps) for own in links]
 
     def __enter__(self) -> Self:
         return self

@@ -149,11 +149,12 @@ def fetching_groups(config: str | os.PathLike[str], sources: Sequence[str], via:
     return groups
 
 
-def own_links(config: str | os.PathLike[str]) -> dict[str, str]:
-    """Return the links of the file of an agent or a client, by the interfaces and source addresses that it names."""
-    names: dict[str, str] = {}
+def own_links(config: str | os.PathLike[str]) -> dict[str, list[str]]:
+    """Return the links of the file of an agent or a client over each interface or source address that it names."""
+    names: dict[str, list[str]] = {}
     for link, own in agent_of(config).links.items():
-        names |= {str(own[key]): link for key in ("interface", "source") if key in own}
+        for name in {str(own[key]) for key in ("interface", "source") if key in own}:
+            names.setdefault(name, []).append(link)
     return names
 
 
@@ -164,7 +165,10 @@ def _links(config: str | os.PathLike[str], via: Sequence[str]) -> list[str]:
         if name not in names:
             known = ", ".join(names) or "none"
             raise ScenarioError(f"{config}: no link is over `{name}`; those with an interface or a source: {known}")
-    return [names[name] for name in via]
+        if len(names[name]) > 1:
+            several = " and ".join(names[name])
+            raise ScenarioError(f"{config}: {several} are over `{name}`; give the groups of paths by numbers")
+    return [names[name][0] for name in via]
 
 
 def _group(config: str | os.PathLike[str], paths: list[AgentPath], firsts: list[str], link: str, node: str) -> int:

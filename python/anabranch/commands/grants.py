@@ -37,10 +37,10 @@ def granted(grant: str | None, demand: str | None, what: str, stack: ExitStack, 
     return stack.enter_context(Granted(grant, what, demand=demand, paths=paths))
 
 
-def links_over(config: str, via: Sequence[str]) -> list[str] | None:
-    """Give the link of the agent's file over each interface or address of this machine; None if one has no link."""
+def links_over(config: str, via: Sequence[str]) -> list[list[str]] | None:
+    """Give the links of the agent's file over each interface or address of this machine; None if one has no link."""
     from anabranch.agents.paths import own_links
 
     links = own_links(config)
-    names = [links.get(name.partition("=")[0].strip()) for name in via]
-    return [name for name in names if name is not None] if via and None not in names else None
+    over = [links.get(name.partition("=")[0].strip(), []) for name in via]
+    return over if over and all(over) else None
