@@ -11,7 +11,7 @@ use anabranch_proto::Protocol;
 use tokio::time::sleep;
 
 use crate::security::Trust;
-use crate::session::{Client, Session, SessionError, addresses};
+use crate::session::{Application, Client, Session, SessionError, addresses};
 use crate::sockets::resolve;
 use crate::url::Url;
 
@@ -43,6 +43,8 @@ pub struct Target<'a> {
     pub via: &'a [String],
     /// Protocol that controls what this end sends.
     pub protocol: &'a Protocol,
+    /// What is spoken over the connection.
+    pub application: Application,
 }
 
 impl Target<'_> {
@@ -77,7 +79,7 @@ impl Target<'_> {
     async fn connect_at(&self, remote: SocketAddr) -> Result<ClientSession, SessionError> {
         let client = Client::bind(&resolve(self.via, remote)?).await?;
         let trust = self.authorities.map_or_else(|| self.url.trust(), |path| Trust::Authorities(path.to_owned()));
-        let session = client.connect(&self.url.host, &[remote], &trust, self.protocol).await?;
+        let session = client.connect_for(&self.application, &self.url.host, &[remote], &trust, self.protocol).await?;
         Ok(ClientSession { client, session, remote })
     }
 }
@@ -123,7 +125,7 @@ mod tests {
             hash: None,
         };
         let (protocol, via) = (named("lia").unwrap(), ["127.0.0.1".to_owned()]);
-        let target = Target { url: &url, authorities: None, via: &via, protocol: &protocol };
+        let target = Target { url: &url, authorities: None, via: &via, protocol: &protocol, application: Application::default() };
         let begin = std::time::Instant::now();
         let reached = target.connect_to_one_of(&[other_kind, silent, good]).await.unwrap();
         // The silent one is given up after seconds only.

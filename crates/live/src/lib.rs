@@ -6,7 +6,7 @@
 pub mod agents;
 pub mod authority;
 pub mod conditions;
-mod connect;
+pub mod connect;
 pub mod control;
 pub mod feedback;
 pub mod fetch;

@@ -41,6 +41,8 @@ pub struct QuicConfig {
     pub receive_window: u32,
     /// Bytes that a peer may send before they are read, on one stream.
     pub stream_window: u32,
+    /// The most open streams of a peer.
+    pub streams: u32,
     /// The most open streams without answers of a peer.
     pub uni_streams: u32,
 }
@@ -54,6 +56,7 @@ impl Default for QuicConfig {
             acks: ACKS,
             receive_window: 32 << 20,
             stream_window: STREAM_WINDOW,
+            streams: MOST_STREAMS,
             uni_streams: MOST_STREAMS,
         }
     }
@@ -79,7 +82,7 @@ impl QuicConfig {
             .receive_window(VarInt::from_u32(self.receive_window))
             .stream_receive_window(VarInt::from_u32(self.stream_window.min(self.receive_window)))
             .send_window(FIRST_SEND_WINDOW)
-            .max_concurrent_bidi_streams(VarInt::from_u32(MOST_STREAMS))
+            .max_concurrent_bidi_streams(VarInt::from_u32(self.streams))
             .max_concurrent_uni_streams(VarInt::from_u32(self.uni_streams))
             .datagram_receive_buffer_size(Some(DATAGRAMS))
             .datagram_send_buffer_size(DATAGRAMS);

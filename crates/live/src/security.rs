@@ -21,7 +21,7 @@ use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme, version};
 use crate::authority::{Authority, Name};
 use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
 
-/// Name of the protocol that both ends must use.
+/// Name of the protocol of transfers and measurements in the handshake.
 pub const ALPN: &[u8] = b"anabranch/1";
 
 /// Number of digits of a fingerprint.
@@ -169,15 +169,15 @@ impl Identity {
         (self.chain.clone(), self.key.clone_key())
     }
 
-    /// The TLS settings of a server with this identity.
-    pub(crate) fn tls(&self) -> Result<QuicServerConfig, SecurityError> {
+    /// The TLS settings of a server with this identity, which speaks a protocol of this name.
+    pub(crate) fn tls(&self, alpn: &[u8]) -> Result<QuicServerConfig, SecurityError> {
         let mut tls = rustls::ServerConfig::builder_with_provider(crypto())
             .with_protocol_versions(&[&version::TLS13])
             .map_err(SecurityError::Unusable)?
             .with_no_client_auth()
             .with_single_cert(self.chain.clone(), self.key.clone_key())
             .map_err(SecurityError::Unusable)?;
-        tls.alpn_protocols = vec![ALPN.to_vec()];
+        tls.alpn_protocols = vec![alpn.to_vec()];
         QuicServerConfig::try_from(tls).map_err(|_| no_suite())
     }
 }
@@ -213,8 +213,8 @@ pub enum Trust {
 }
 
 impl Trust {
-    /// The TLS settings of a client with this trust.
-    pub(crate) fn tls(&self) -> Result<QuicClientConfig, SecurityError> {
+    /// The TLS settings of a client with this trust, which speaks a protocol of this name.
+    pub(crate) fn tls(&self, alpn: &[u8]) -> Result<QuicClientConfig, SecurityError> {
         let builder = rustls::ClientConfig::builder_with_provider(crypto())
             .with_protocol_versions(&[&version::TLS13])
             .map_err(SecurityError::Unusable)?;
@@ -231,7 +231,7 @@ impl Trust {
                 builder.with_root_certificates(roots(found)?).with_no_client_auth()
             }
         };
-        tls.alpn_protocols = vec![ALPN.to_vec()];
+        tls.alpn_protocols = vec![alpn.to_vec()];
         QuicClientConfig::try_from(tls).map_err(|_| no_suite())
     }
 }
@@ -388,7 +388,7 @@ mod tests {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
         let error = Identity::read(&path, &path).unwrap_err();
         assert!(matches!(error, SecurityError::Lacks { what: "certificate", .. }), "{error}");
-        let error = Trust::Authorities("no/such.pem".into()).tls().map(|_| ()).unwrap_err();
+        let error = Trust::Authorities("no/such.pem".into()).tls(ALPN).map(|_| ()).unwrap_err();
         assert!(error.to_string().starts_with("cannot read no/such.pem: "), "{error}");
     }
 }

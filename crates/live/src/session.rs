@@ -21,7 +21,7 @@ use crate::quic::{
     plain_reason, renew_keys,
 };
 use crate::quic_config::QuicConfig;
-use crate::security::{Identity, SecurityError, Trust};
+use crate::security::{ALPN, Identity, SecurityError, Trust};
 use crate::sockets::{Local, SocketError, Sockets};
 
 /// The longest wait for a peer to receive the end of a connection.
@@ -103,6 +103,22 @@ impl SessionError {
     }
 }
 
+/// The protocol that is spoken over a connection, and the settings of the connection for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Application {
+    /// Name of the protocol in the handshake, which both ends must use.
+    pub alpn: &'static [u8],
+    /// Settings of the connection.
+    pub quic_config: QuicConfig,
+}
+
+impl Default for Application {
+    /// The protocol of transfers and measurements.
+    fn default() -> Self {
+        Self { alpn: ALPN, quic_config: QuicConfig::default() }
+    }
+}
+
 /// An endpoint that accepts connections.
 #[derive(Clone)]
 pub struct Server {
@@ -121,7 +137,12 @@ impl Server {
 
     /// Creates a server with this identity on these sockets. Must be called in a tokio runtime.
     pub fn with(sockets: Sockets, identity: &Identity) -> Result<Self, SessionError> {
-        let tls = Arc::new(identity.tls()?);
+        Self::speaking(ALPN, sockets, identity)
+    }
+
+    /// Creates a server for a protocol of this name in the handshake.
+    pub fn speaking(alpn: &[u8], sockets: Sockets, identity: &Identity) -> Result<Self, SessionError> {
+        let tls = Arc::new(identity.tls(alpn)?);
         let (address, marks) = (sockets.addresses()[0], sockets.marks());
         let mut config = ServerConfig::with_crypto(tls.clone());
         config.max_incoming(MOST_CONNECTIONS);
@@ -234,7 +255,19 @@ impl Client {
         trust: &Trust,
         protocol: &Protocol,
     ) -> Result<Session, SessionError> {
-        self.connect_with_config(name, self.pairs(remotes), trust, Group::new(protocol)?, QuicConfig::default()).await
+        self.connect_for(&Application::default(), name, remotes, trust, protocol).await
+    }
+
+    /// Connects as [`Self::connect`], for another protocol above.
+    pub async fn connect_for(
+        &self,
+        application: &Application,
+        name: &str,
+        remotes: &[SocketAddr],
+        trust: &Trust,
+        protocol: &Protocol,
+    ) -> Result<Session, SessionError> {
+        self.reach(application, name, self.pairs(remotes), trust, Group::new(protocol)?).await
     }
 
     /// Connects over these pairs of addresses, with these settings, under the control of a group. The first wanted pair
@@ -247,6 +280,17 @@ impl Client {
         group: Arc<Group>,
         quic_config: QuicConfig,
     ) -> Result<Session, SessionError> {
+        self.reach(&Application { quic_config, ..Application::default() }, name, pairs, trust, group).await
+    }
+
+    async fn reach(
+        &self,
+        application: &Application,
+        name: &str,
+        pairs: Vec<AddressPair>,
+        trust: &Trust,
+        group: Arc<Group>,
+    ) -> Result<Session, SessionError> {
         let first = pairs.iter().find(|pair| pair.is_wanted).map(|pair| pair.remote);
         let first = first.ok_or_else(|| SessionError::NoHost { host: name.to_owned(), reason: None })?;
         if pairs.len() > MOST_PATHS {
@@ -254,9 +298,9 @@ impl Client {
         }
         let remotes = pairs.iter().map(|pair| pair.remote).filter(|_| group.counts_marks());
         let scalable = remotes.map(|remote| self.marks.send_scalable(remote)).collect();
-        let tls: QuicClientConfig = trust.tls()?;
+        let tls: QuicClientConfig = trust.tls(application.alpn)?;
         let mut config = ClientConfig::new(Arc::new(tls));
-        config.transport_config(Arc::new(quic_config.transport(group.clone())));
+        config.transport_config(Arc::new(application.quic_config.transport(group.clone())));
         let connecting = self.endpoint.connect_with(config, first, name).map_err(SessionError::WrongPlace)?;
         let connection = connecting.await.map_err(|reason| SessionError::Refused { remote: first, reason })?;
         let paths = Paths::of_client(connection.clone(), pairs, &self.stand_ins);
@@ -327,8 +371,12 @@ pub struct Session {
 impl Session {
     fn new(connection: Connection, group: Arc<Group>, paths: Paths, marks: Marks, scalable: Vec<Scalable>) -> Self {
         let peer = Arc::<Peer>::default();
-        let hearing = receive_feedback(connection.clone(), paths.clone(), group.clone(), marks.clone(), peer.clone());
-        let keepers = vec![tokio::spawn(paths.clone().keep()), tokio::spawn(hearing)];
+        let mut keepers = vec![tokio::spawn(paths.clone().keep())];
+        // Other protocols have the datagrams for themselves.
+        if quic::protocol(&connection).as_deref() == Some(ALPN) {
+            let (paths, group, marks) = (paths.clone(), group.clone(), marks.clone());
+            keepers.push(tokio::spawn(receive_feedback(connection.clone(), paths, group, marks, peer.clone())));
+        }
         Self { connection, group, paths, marks, peer, told: Mutex::default(), keepers, _scalable: scalable }
     }
 

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use crate::connect::{ClientSession, Target};
 use crate::control::{Unsuited, named};
 use crate::messages::{AskError, ask, is_wrong_service};
-use crate::session::SessionError;
+use crate::session::{Application, SessionError};
 use crate::url::Url;
 
 /// The longest time for a list to arrive.
@@ -41,7 +41,7 @@ pub enum ListError {
 /// If it cannot be reached, or does not list them.
 pub async fn list(url: &Url, authorities: Option<&Path>, via: &[String]) -> Result<Vec<Entry>, ListError> {
     let protocol = named("lia")?;
-    let ClientSession { session, .. } = Target { url, authorities, via, protocol: &protocol }.connect().await?;
+    let ClientSession { session, .. } = Target { url, authorities, via, protocol: &protocol, application: Application::default() }.connect().await?;
     let listing = async {
         let (Answer::Follows, mut stream) = ask(session.connection(), &Request::List).await? else {
             return Err(AskError::Other.into());

@@ -17,7 +17,7 @@ use crate::connect::{ClientSession, Target};
 use crate::messages::{AskError, answer, ask, is_wrong_service};
 use crate::paths::numbered;
 use crate::quic::{Connection, ConnectionError, ReadExactError};
-use crate::session::{Session, SessionError};
+use crate::session::{Application, Session, SessionError};
 use crate::sockets::SocketError;
 use crate::web::{Dialer, WebUrl};
 
@@ -203,7 +203,7 @@ async fn serve_until_lost(source: usize, common: &Common) -> Option<Event> {
 async fn connect(source: usize, request: &FetchRequest) -> Result<ClientSession, SessionError> {
     let Wanted { url, .. } = &request.sources[source];
     let target =
-        Target { url, authorities: request.authorities.as_deref(), via: &request.via, protocol: &request.protocol };
+        Target { url, authorities: request.authorities.as_deref(), via: &request.via, protocol: &request.protocol, application: Application::default() };
     let mut reached = target.connect().await?;
     if reached.session.group().counts_marks() {
         reached.session.tell_marks();

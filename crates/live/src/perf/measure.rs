@@ -12,7 +12,7 @@ use crate::messages::is_wrong_service;
 use crate::paths::{PathReport, numbered};
 use crate::quic::{RecvStream, SendStream};
 use crate::running::Events;
-use crate::session::Session;
+use crate::session::{Application, Session};
 
 /// The longest wait for further paths to open before data flow.
 const GATHERING: Duration = Duration::from_secs(1);
@@ -55,7 +55,7 @@ pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError>
     request.check()?;
     plan.check_groups()?;
     let target =
-        Target { url: &plan.url, authorities: plan.authorities.as_deref(), via: &plan.via, protocol: &protocol };
+        Target { url: &plan.url, authorities: plan.authorities.as_deref(), via: &plan.via, protocol: &protocol, application: Application::default() };
     let ClientSession { client, mut session, remote } = target.connect().await?;
     gather(&session).await;
     request.groups = grouped(&session, &plan);

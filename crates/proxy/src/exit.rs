@@ -1,0 +1,265 @@
+//! The exit: the far side of proxies, where traffic leaves for its targets.
+//!
+//! It is a proxy of HTTP/3: clients ask by CONNECT [rfc9114, sec. 4.4] and show a token by `proxy-authorization`. What it
+//! speaks is the standard alone, so that clients of others are served too; with ours a connection has several paths.
+//! Until a client has shown a token it may send no more than some kilobytes.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anabranch_live::control::named;
+use anabranch_live::quic::VarInt;
+use anabranch_live::running::Events;
+use anabranch_live::security::Identity;
+use anabranch_live::session::{Arrival, Server, Session, SessionError};
+use anabranch_live::sockets::{SocketError, Sockets};
+use anabranch_live::url::Url;
+use anabranch_live::QuicConfig;
+use anabranch_proto::Protocol;
+use bytes::Bytes;
+use h3::server::{RequestResolver, RequestStream};
+use http::{Method, Request, Response, StatusCode, header};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use crate::dial::dial;
+use crate::fate::Unreached;
+use crate::http3::{self, ALPN, Adapter, BidiStream};
+use crate::rules::Rules;
+use crate::target::Target;
+use crate::token::Tokens;
+use crate::tunnel::{join, no_error};
+
+/// The most connections to targets at a time, over all clients.
+const MOST_TUNNELS: usize = 8192;
+
+/// Bytes that a client may send before they are read: before it has shown a token, and after.
+const UNREAD: (u32, u32) = (256 << 10, 32 << 20);
+
+/// The longest wait for the header of a request, and for the first request that shows a token.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Time between adjustments of the send buffer.
+const TICK: Duration = Duration::from_millis(50);
+
+/// The header by which a client names the control for what is sent to it.
+pub(crate) const CONTROL: &str = "anabranch-control";
+
+/// The settings of an exit.
+#[derive(Debug)]
+pub struct ExitService {
+    /// Local addresses; port 0 selects any free port.
+    pub addresses: Vec<SocketAddr>,
+    /// Certificate and its key.
+    pub identity: Identity,
+    /// Name or address in the URL, if it is not that of the first socket.
+    pub host: Option<String>,
+    /// The tokens that clients show.
+    pub tokens: Tokens,
+    /// The targets that are allowed.
+    pub rules: Rules,
+    /// The control for what is sent to clients that name no other.
+    pub control: Protocol,
+}
+
+/// An event of an exit.
+#[derive(Debug)]
+pub enum ExitEvent {
+    /// The exit serves at this URL.
+    Serving(Url),
+    /// A client has left.
+    Left(Client),
+    /// The exit has failed.
+    Failed(ExitError),
+}
+
+/// What a client has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// First address of the client.
+    pub remote: String,
+    /// Whether it has shown a token.
+    pub is_known: bool,
+    /// Connections to targets that were made for it.
+    pub tunnels: u64,
+    /// Bytes to targets.
+    pub sent: u64,
+    /// Bytes from targets.
+    pub received: u64,
+}
+
+/// The reason why an exit cannot serve.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum ExitError {
+    #[error("cannot listen at {address}: {error}; choose another address or port by `--listen`")]
+    Listen { address: SocketAddr, error: std::io::Error },
+    #[error(transparent)]
+    Session(#[from] SessionError),
+}
+
+/// Serves until it is dropped: tells the URL first, then each client that has left.
+pub async fn exit(service: ExitService, events: Events<ExitEvent>) {
+    if let Err(error) = run(service, &events).await {
+        events.tell(ExitEvent::Failed(error));
+    }
+}
+
+async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), ExitError> {
+    let ExitService { addresses, identity, host, tokens, rules, control } = service;
+    let locals: Vec<_> = addresses.into_iter().map(Into::into).collect();
+    let sockets = Sockets::bind(&locals).await.map_err(|error| match error {
+        SocketError::Refused { address, error } => ExitError::Listen { address, error },
+        other => ExitError::Session(other.into()),
+    })?;
+    let server = Server::speaking(ALPN, sockets, &identity)?;
+    let address = server.address();
+    let host = host.unwrap_or_else(|| address.ip().to_string());
+    let url = Url { host, port: address.port(), path: String::new(), pins: vec![identity.fingerprint()], hash: None };
+    events.tell(ExitEvent::Serving(url));
+    let exit = Arc::new(Exit { tokens, rules, control, room: Arc::new(Semaphore::new(MOST_TUNNELS)) });
+    while let Some(arrival) = server.next().await {
+        let (exit, events) = (exit.clone(), events.clone());
+        tokio::spawn(async move {
+            if let Some(client) = exit.serve(arrival).await {
+                events.tell(ExitEvent::Left(client));
+            }
+        });
+    }
+    Ok(())
+}
+
+/// What all connections of an exit share.
+struct Exit {
+    tokens: Tokens,
+    rules: Rules,
+    control: Protocol,
+    room: Arc<Semaphore>,
+}
+
+/// Counts of a client.
+#[derive(Debug, Default)]
+struct Counts {
+    /// Number of requests that showed a token.
+    known: AtomicU64,
+    tunnels: AtomicU64,
+    sent: AtomicU64,
+    received: AtomicU64,
+}
+
+type ServerStream = RequestStream<BidiStream<Bytes>, Bytes>;
+
+impl Exit {
+    /// Serves a client until it leaves; nothing if there was no connection.
+    async fn serve(self: Arc<Self>, arrival: Arrival) -> Option<Client> {
+        let config = QuicConfig { receive_window: UNREAD.0, ..proxying() };
+        let session = arrival.accept_with_config(config).await.ok()?;
+        let _ = session.group().choose(&self.control);
+        let (session, counts) = (Arc::new(session), Arc::<Counts>::default());
+        let remote = session.paths().first().map_or_else(String::new, |path| path.label.clone());
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let mut tasks = JoinSet::new();
+        let mut tick = interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let begin = tokio::time::Instant::now();
+        if let Ok(mut requests) = http3::serve(session.connection().clone()).await {
+            loop {
+                tokio::select! {
+                    request = requests.accept() => match request {
+                        Ok(Some(resolver)) => {
+                            let (exit, session, counts) = (self.clone(), session.clone(), counts.clone());
+                            tasks.spawn(async move { exit.answer(resolver, &session, &counts).await });
+                        }
+                        Ok(None) | Err(_) => break,
+                    },
+                    Some(_) = tasks.join_next() => {}
+                    _ = tick.tick() => {
+                        session.fit_send_window();
+                        if load(&counts.known) == 0 && begin.elapsed() > PATIENCE {
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        // Without the connection nothing more arrives; what has arrived may still be on its way to its target.
+        while tasks.join_next().await.is_some() {}
+        session.connection().close(no_error(), b"");
+        Some(Client {
+            remote,
+            is_known: load(&counts.known) > 0,
+            tunnels: load(&counts.tunnels),
+            sent: load(&counts.sent),
+            received: load(&counts.received),
+        })
+    }
+
+    /// Answers a request, and carries what it asks for.
+    async fn answer(&self, resolver: RequestResolver<Adapter, Bytes>, session: &Session, counts: &Counts) {
+        // A request that does not come in time is dropped, which resets its stream.
+        let Ok(Ok((request, mut stream))) = timeout(PATIENCE, resolver.resolve_request()).await else { return };
+        let is_known = request.headers().get(header::PROXY_AUTHORIZATION);
+        if !is_known.is_some_and(|shown| self.tokens.accept(shown.as_bytes())) {
+            return refuse(&mut stream, Unreached::Unknown.status(), Some(Unreached::Unknown)).await;
+        }
+        if counts.known.fetch_add(1, Ordering::Relaxed) == 0 {
+            session.connection().set_receive_window(VarInt::from_u32(UNREAD.1));
+            choose(session, &request);
+        }
+        let is_extended = request.extensions().get::<h3::ext::Protocol>().is_some();
+        if request.method() != Method::CONNECT || is_extended {
+            return refuse(&mut stream, StatusCode::NOT_IMPLEMENTED, None).await;
+        }
+        let authority = request.uri().authority().map(http::uri::Authority::as_str).unwrap_or_default();
+        let Ok(target) = authority.parse::<Target>() else {
+            return refuse(&mut stream, StatusCode::BAD_REQUEST, None).await;
+        };
+        let Ok(_permit) = self.room.clone().try_acquire_owned() else {
+            return refuse(&mut stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
+        };
+        let tcp = match dial(&target, &self.rules).await {
+            Ok(tcp) => tcp,
+            Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
+        };
+        counts.tunnels.fetch_add(1, Ordering::Relaxed);
+        if stream.send_response(Response::new(())).await.is_err() {
+            return;
+        }
+        let (sends, receives) = stream.split();
+        let carried = join(tcp, sends, receives).await;
+        counts.received.fetch_add(carried.into_stream, Ordering::Relaxed);
+        counts.sent.fetch_add(carried.out_of_stream, Ordering::Relaxed);
+    }
+}
+
+/// Takes the control that a client names, if there is such a one; otherwise the present one stays.
+fn choose(session: &Session, request: &Request<()>) {
+    let name = request.headers().get(CONTROL).and_then(|value| value.to_str().ok());
+    if let Some(protocol) = name.and_then(|name| named(name).ok()) {
+        let _ = session.group().choose(&protocol);
+    }
+}
+
+/// Refuses a request with a status and a reason.
+async fn refuse(stream: &mut ServerStream, status: StatusCode, reason: Option<Unreached>) {
+    let mut answer = Response::builder().status(status);
+    if let Some(reason) = reason {
+        answer = answer.header("proxy-status", reason.header());
+    }
+    if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+        answer = answer.header(header::PROXY_AUTHENTICATE, "Bearer").header(header::PROXY_AUTHENTICATE, "Basic realm=\"exit\"");
+    }
+    let answer = answer.body(()).expect("it is made of constants");
+    // A client that has gone needs no answer.
+    if stream.send_response(answer).await.is_ok() {
+        let _ = stream.finish().await;
+    }
+}
+
+/// The settings of connections between proxies and exits.
+pub(crate) fn proxying() -> QuicConfig {
+    QuicConfig { receive_window: UNREAD.1, stream_window: 4 << 20, streams: 4096, ..QuicConfig::default() }
+}

@@ -1,0 +1,22 @@
+//! Every application over every path: a proxy on the user's side and an exit on the other, with one connection over
+//! several paths between them, under any window control.
+//!
+//! Applications come in by SOCKS 5 or HTTP. Each of their connections is a stream of HTTP/3 to the exit, which connects to
+//! the target. The exit speaks the standard alone, so that clients of others can use it.
+
+#![forbid(unsafe_code)]
+
+mod dial;
+pub mod doors;
+pub mod exit;
+mod fate;
+mod http3;
+pub mod proxy;
+pub mod rules;
+pub mod socks;
+pub mod target;
+pub mod token;
+mod tunnel;
+pub mod uplink;
+
+pub use fate::Unreached;

@@ -1,0 +1,115 @@
+//! An exit and a proxy on this machine, with two paths between them.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anabranch_live::control::named;
+use anabranch_live::running::{Events, Running};
+use anabranch_live::security::Identity;
+use anabranch_live::url::Url;
+use anabranch_proxy::doors::{Door, Kind, Password};
+use anabranch_proxy::exit::{ExitEvent, ExitService, exit};
+use anabranch_proxy::proxy::{ProxyEvent, ProxyService, proxy};
+use anabranch_proxy::rules::Rule;
+use anabranch_proxy::socks::Reply;
+use anabranch_proxy::token::Token;
+use anabranch_proxy::uplink::{Exit, UplinkState};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+/// Everything here has an end well before this.
+pub const LONG: Duration = Duration::from_secs(30);
+
+pub const SECRET: &str = "a-token-for-tests-only";
+
+pub fn token(text: &str) -> Token {
+    Token::new(text).unwrap()
+}
+
+/// An exit that runs.
+pub struct RunningExit {
+    pub running: Running<ExitEvent>,
+    pub url: Url,
+}
+
+/// Starts an exit that allows these targets.
+pub fn start_exit(address: &str, identity: Identity, rules: &[&str]) -> RunningExit {
+    let service = ExitService {
+        addresses: vec![address.parse().unwrap()],
+        identity,
+        host: None,
+        tokens: [token(SECRET)].into_iter().collect(),
+        rules: rules.iter().map(|rule| rule.parse::<Rule>().unwrap()).collect(),
+        control: named("lia").unwrap(),
+    };
+    let running = Running::start(|events: Events<ExitEvent>| exit(service, events)).unwrap();
+    let Some(ExitEvent::Serving(url)) = running.wait(LONG) else { panic!("the exit does not serve") };
+    RunningExit { running, url }
+}
+
+/// A proxy that runs, with a door of each kind.
+pub struct RunningProxy {
+    pub running: Running<ProxyEvent>,
+    pub socks: SocketAddr,
+    pub http: SocketAddr,
+}
+
+/// Starts a proxy to an exit, over two paths.
+pub fn start_proxy(url: &Url, secret: &str, password: Option<Password>) -> RunningProxy {
+    let exit = Exit {
+        url: url.clone(),
+        authorities: None,
+        via: vec!["127.0.0.2".to_owned(), "127.0.0.3".to_owned()],
+        token: token(secret),
+        control: "olia".to_owned(),
+        protocol: named("olia").unwrap(),
+    };
+    let door = |kind| Door { kind, address: "127.0.0.1:0".parse().unwrap(), password: password.clone() };
+    let service = ProxyService { exit, doors: vec![door(Kind::Socks), door(Kind::Http)] };
+    let running = Running::start(|events: Events<ProxyEvent>| proxy(service, events)).unwrap();
+    let at = |wanted| match running.wait(LONG) {
+        Some(ProxyEvent::Open(kind, address)) if kind == wanted => address,
+        other => panic!("{other:?}"),
+    };
+    let (socks, http) = (at(Kind::Socks), at(Kind::Http));
+    RunningProxy { running, socks, http }
+}
+
+impl RunningProxy {
+    /// Waits until the connection to the exit is as wanted.
+    pub fn wait_until(&self, is_wanted: impl Fn(&UplinkState) -> bool) -> UplinkState {
+        let end = std::time::Instant::now() + LONG;
+        while std::time::Instant::now() < end {
+            match self.running.wait(LONG) {
+                Some(ProxyEvent::Uplink(state)) if is_wanted(&state) => return state,
+                _ => {}
+            }
+        }
+        panic!("it never comes to this");
+    }
+
+    /// Connects to a target by SOCKS; the answer as an error if it is none.
+    pub async fn connect(&self, target: &str) -> Result<TcpStream, u8> {
+        let mut stream = TcpStream::connect(self.socks).await.unwrap();
+        stream.write_all(&[5, 1, 0]).await.unwrap();
+        let mut method = [0; 2];
+        stream.read_exact(&mut method).await.unwrap();
+        assert_eq!(method, [5, 0]);
+        let (name, port) = target.rsplit_once(':').unwrap();
+        let port: u16 = port.parse().unwrap();
+        let request = [&[5, 1, 0, 3, name.len() as u8][..], name.as_bytes(), &port.to_be_bytes()].concat();
+        stream.write_all(&request).await.unwrap();
+        let mut answer = [0; 10];
+        stream.read_exact(&mut answer).await.unwrap();
+        if answer[1] == Reply::Succeeded as u8 { Ok(stream) } else { Err(answer[1]) }
+    }
+
+    /// Sends a request of HTTP, and gives all that comes until the end.
+    pub async fn ask(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(self.http).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.unwrap();
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+}
