@@ -36,6 +36,8 @@ GROUPS = {
         "share": "Share a folder or a file with other machines.",
         "send": "Serve one file until somebody has fetched it.",
         "fetch": "Fetch a file from all machines that share it at once.",
+        "proxy": "Carry connections of any program over several paths to an exit.",
+        "exit": "Be the exit of proxies: connect to targets for them.",
     },
     "Rates granted": {
         "agent": "Run the agent of a node, which grants rates.",

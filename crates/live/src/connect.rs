@@ -125,7 +125,13 @@ mod tests {
             hash: None,
         };
         let (protocol, via) = (named("lia").unwrap(), ["127.0.0.1".to_owned()]);
-        let target = Target { url: &url, authorities: None, via: &via, protocol: &protocol, application: Application::default() };
+        let target = Target {
+            url: &url,
+            authorities: None,
+            via: &via,
+            protocol: &protocol,
+            application: Application::default(),
+        };
         let begin = std::time::Instant::now();
         let reached = target.connect_to_one_of(&[other_kind, silent, good]).await.unwrap();
         // The silent one is given up after seconds only.

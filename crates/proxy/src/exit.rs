@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use anabranch_live::QuicConfig;
 use anabranch_live::control::named;
 use anabranch_live::quic::VarInt;
 use anabranch_live::running::Events;
@@ -16,7 +17,6 @@ use anabranch_live::security::Identity;
 use anabranch_live::session::{Arrival, Server, Session, SessionError};
 use anabranch_live::sockets::{SocketError, Sockets};
 use anabranch_live::url::Url;
-use anabranch_live::QuicConfig;
 use anabranch_proto::Protocol;
 use bytes::Bytes;
 use h3::server::{RequestResolver, RequestStream};
@@ -250,7 +250,9 @@ async fn refuse(stream: &mut ServerStream, status: StatusCode, reason: Option<Un
         answer = answer.header("proxy-status", reason.header());
     }
     if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
-        answer = answer.header(header::PROXY_AUTHENTICATE, "Bearer").header(header::PROXY_AUTHENTICATE, "Basic realm=\"exit\"");
+        answer = answer
+            .header(header::PROXY_AUTHENTICATE, "Bearer")
+            .header(header::PROXY_AUTHENTICATE, "Basic realm=\"exit\"");
     }
     let answer = answer.body(()).expect("it is made of constants");
     // A client that has gone needs no answer.

@@ -135,12 +135,14 @@ impl Rules {
     /// Whether an address of a target is allowed.
     pub fn allow(&self, target: &Target, address: SocketAddr) -> bool {
         let ip = plain(address.ip());
-        self.0.iter().filter(|rule| rule.ports.contains(&address.port())).any(|rule| match (&rule.hosts, &target.host) {
-            (Hosts::Public, _) => is_public(ip),
-            (Hosts::Network(network), _) => network.contains(&ip),
-            (Hosts::Name(name), Host::Name(asked)) => name == asked,
-            (Hosts::Below(ending), Host::Name(asked)) => asked.ends_with(ending),
-            (Hosts::Name(_) | Hosts::Below(_), Host::Address(_)) => false,
+        self.0.iter().filter(|rule| rule.ports.contains(&address.port())).any(|rule| {
+            match (&rule.hosts, &target.host) {
+                (Hosts::Public, _) => is_public(ip),
+                (Hosts::Network(network), _) => network.contains(&ip),
+                (Hosts::Name(name), Host::Name(asked)) => name == asked,
+                (Hosts::Below(ending), Host::Name(asked)) => asked.ends_with(ending),
+                (Hosts::Name(_) | Hosts::Below(_), Host::Address(_)) => false,
+            }
         })
     }
 }
@@ -212,22 +214,60 @@ mod tests {
         let rules = Rules::default();
         let target: Target = "any.example:80".parse().unwrap();
         let is_allowed = |ip: &str| rules.allow(&target, SocketAddr::new(ip.parse().unwrap(), 80));
-        for ip in ["8.8.8.8", "1.1.1.1", "100.63.0.1", "100.128.0.1", "172.15.0.1", "172.32.0.1", "192.0.3.1", "223.255.255.1"] {
+        for ip in [
+            "8.8.8.8",
+            "1.1.1.1",
+            "100.63.0.1",
+            "100.128.0.1",
+            "172.15.0.1",
+            "172.32.0.1",
+            "192.0.3.1",
+            "223.255.255.1",
+        ] {
             assert!(is_allowed(ip) && is_allowed(&format!("::ffff:{ip}")), "{ip}");
         }
         for ip in ["2606:4700::1", "2a00::1", "64:ff9b::808:808", "2002:808:808::1", "2001:200::1"] {
             assert!(is_allowed(ip), "{ip}");
         }
         for ip in [
-            "0.0.0.0", "10.1.2.3", "100.64.0.1", "127.0.0.1", "127.255.0.1", "169.254.169.254", "172.16.0.1", "192.0.0.1",
-            "192.0.2.1", "192.88.99.1", "192.168.1.1", "198.18.0.1", "198.51.100.1", "203.0.113.1", "224.0.0.1",
-            "240.0.0.1", "255.255.255.255",
+            "0.0.0.0",
+            "10.1.2.3",
+            "100.64.0.1",
+            "127.0.0.1",
+            "127.255.0.1",
+            "169.254.169.254",
+            "172.16.0.1",
+            "192.0.0.1",
+            "192.0.2.1",
+            "192.88.99.1",
+            "192.168.1.1",
+            "198.18.0.1",
+            "198.51.100.1",
+            "203.0.113.1",
+            "224.0.0.1",
+            "240.0.0.1",
+            "255.255.255.255",
         ] {
             assert!(!is_allowed(ip) && !is_allowed(&format!("::ffff:{ip}")), "{ip}");
         }
         for ip in [
-            "::", "::1", "::7f00:1", "fe80::1", "fc00::1", "fd12::1", "ff02::1", "2001:db8::1", "2001::1", "3fff::1",
-            "64:ff9b::7f00:1", "64:ff9b::a00:1", "64:ff9b:1::1", "2002:7f00:1::1", "2002:c0a8:101::1", "100::1", "5f00::1",
+            "::",
+            "::1",
+            "::7f00:1",
+            "fe80::1",
+            "fc00::1",
+            "fd12::1",
+            "ff02::1",
+            "2001:db8::1",
+            "2001::1",
+            "3fff::1",
+            "64:ff9b::7f00:1",
+            "64:ff9b::a00:1",
+            "64:ff9b:1::1",
+            "2002:7f00:1::1",
+            "2002:c0a8:101::1",
+            "100::1",
+            "5f00::1",
         ] {
             assert!(!is_allowed(ip), "{ip}");
         }
@@ -255,8 +295,16 @@ mod tests {
     #[test]
     fn rules_read_as_they_are_written() {
         for text in [
-            "public", "public:443", "10.0.0.0/8", "10.0.0.0/8:80-90", "[2001:db8::]/32:80", "[2001:db8::]/32", "example.org",
-            "example.org:443", "*.example.org", "*.example.org:1-1024",
+            "public",
+            "public:443",
+            "10.0.0.0/8",
+            "10.0.0.0/8:80-90",
+            "[2001:db8::]/32:80",
+            "[2001:db8::]/32",
+            "example.org",
+            "example.org:443",
+            "*.example.org",
+            "*.example.org:1-1024",
         ] {
             assert_eq!(text.parse::<Rule>().unwrap().to_string(), text);
         }
@@ -264,8 +312,22 @@ mod tests {
         assert_eq!("2001:db8::1".parse::<Rule>().unwrap().to_string(), "[2001:db8::1]/128");
         assert_eq!("[2001:db8::1]:22".parse::<Rule>().unwrap().to_string(), "[2001:db8::1]/128:22");
         for text in [
-            "", "*", "*example.org", "*.10.0.0.1", "10.0.0.0/33", "a:0", "a:9-8", "a:+1", "a:b", "a b", "[10.0.0.1]", "[a]",
-            "[2001:db8::1", "2001:db8::1]:80", "public:", ":80",
+            "",
+            "*",
+            "*example.org",
+            "*.10.0.0.1",
+            "10.0.0.0/33",
+            "a:0",
+            "a:9-8",
+            "a:+1",
+            "a:b",
+            "a b",
+            "[10.0.0.1]",
+            "[a]",
+            "[2001:db8::1",
+            "2001:db8::1]:80",
+            "public:",
+            ":80",
         ] {
             assert!(text.parse::<Rule>().is_err(), "{text}");
         }

@@ -75,7 +75,7 @@ impl Tokens {
 
     fn has(&self, shown: &[u8]) -> bool {
         let shown = sha256(shown);
-        self.0.iter().any(|own| *own == shown)
+        self.0.contains(&shown)
     }
 }
 
@@ -97,12 +97,21 @@ mod tests {
         let header = token.header();
         let tokens: Tokens = [token, Token::new("another-token-of-16").unwrap()].into_iter().collect();
         let basic = |text: &str| format!("Basic {}", STANDARD.encode(text));
-        for shown in [header.clone(), format!("bearer  {SECRET}"), basic(&format!("any:{SECRET}")), basic(&format!(":{SECRET}"))] {
+        for shown in
+            [header.clone(), format!("bearer  {SECRET}"), basic(&format!("any:{SECRET}")), basic(&format!(":{SECRET}"))]
+        {
             assert!(tokens.accept(shown.as_bytes()), "{shown}");
         }
         for shown in [
-            String::new(), "Bearer".to_owned(), "Bearer ".to_owned(), format!("{header}x"), SECRET.to_owned(),
-            format!("Digest {SECRET}"), basic(SECRET), basic(&format!("{SECRET}:")), "Basic ???".to_owned(),
+            String::new(),
+            "Bearer".to_owned(),
+            "Bearer ".to_owned(),
+            format!("{header}x"),
+            SECRET.to_owned(),
+            format!("Digest {SECRET}"),
+            basic(SECRET),
+            basic(&format!("{SECRET}:")),
+            "Basic ???".to_owned(),
         ] {
             assert!(!tokens.accept(shown.as_bytes()), "{shown}");
         }
@@ -112,7 +121,8 @@ mod tests {
 
     #[test]
     fn a_token_that_could_be_guessed_or_not_be_written_is_refused() {
-        for text in ["", "short", &"a".repeat(257), "has a blank within", "has:a:colon:within", "with-ä-umlaut-within"] {
+        for text in ["", "short", &"a".repeat(257), "has a blank within", "has:a:colon:within", "with-ä-umlaut-within"]
+        {
             assert_eq!(Token::new(text).err(), Some(TokenError), "{text}");
         }
         assert_eq!(format!("{:?}", Token::new(SECRET).unwrap()), "Token");

@@ -110,7 +110,11 @@ async fn carry_in(reader: &mut (impl AsyncRead + Unpin), sends: &mut impl Sends,
     }
 }
 
-async fn carry_out(receives: &mut impl Receives, writer: &mut (impl AsyncWrite + Unpin), count: &mut u64) -> Result<(), ()> {
+async fn carry_out(
+    receives: &mut impl Receives,
+    writer: &mut (impl AsyncWrite + Unpin),
+    count: &mut u64,
+) -> Result<(), ()> {
     while let Some(mut bytes) = receives.receive().await.map_err(|_| ())? {
         *count += bytes.remaining() as u64;
         writer.write_all_buf(&mut bytes).await.map_err(|_| ())?;

@@ -71,7 +71,10 @@ pub(crate) struct Uplink {
 
 impl Uplink {
     /// An uplink, and the work that keeps its connection; `tell` hears of each change.
-    pub fn new(exit: Exit, tell: impl Fn(UplinkState) + Send + Sync + 'static) -> (Self, impl Future<Output = ()> + Send) {
+    pub fn new(
+        exit: Exit,
+        tell: impl Fn(UplinkState) + Send + Sync + 'static,
+    ) -> (Self, impl Future<Output = ()> + Send) {
         let exit = Arc::new(exit);
         let (give, asking) = watch::channel(None);
         (Self { exit: exit.clone(), asking }, keep(exit, give, tell))

@@ -27,6 +27,8 @@ mod memory;
 mod network;
 mod parquet;
 mod paths;
+#[cfg(feature = "live")]
+mod proxy;
 mod scenario;
 mod simulate;
 mod toml;
@@ -61,6 +63,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     live::register(module)?;
     #[cfg(all(feature = "live", target_os = "linux"))]
     live_run::register(module)?;
+    #[cfg(feature = "live")]
+    proxy::register(module)?;
     files::register(module)?;
     memory::register(module)?;
     toml::register(module)?;

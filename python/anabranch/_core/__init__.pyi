@@ -119,6 +119,37 @@ class Perf:
     def wait(self, seconds: float) -> tuple[str, str, str | None] | None: ...
     def stop(self) -> None: ...
 
+@final
+class Exit:
+    def __new__(
+        cls,
+        addresses: Sequence[str],
+        identity: Path,
+        key: Path | None,
+        host: str | None,
+        tokens: Sequence[str],
+        rules: Sequence[str],
+        control: str,
+    ) -> Self: ...
+    def wait(self, seconds: float) -> tuple[str | None, tuple[str, bool, int, int, int] | None] | None: ...
+    def stop(self) -> None: ...
+
+@final
+class Proxy:
+    def __new__(
+        cls,
+        url: str,
+        authorities: Path | None,
+        via: Sequence[str],
+        token: str,
+        control: str,
+        socks: Sequence[str],
+        http: Sequence[str],
+        password: tuple[str, str] | None,
+    ) -> Self: ...
+    def wait(self, seconds: float) -> tuple[str, list[str]] | None: ...
+    def stop(self) -> None: ...
+
 def parquet_files(frames: Sequence[pl.DataFrame], group_rows: int) -> list[bytes]: ...
 def put_folder(aside: str, place: str, files: Sequence[tuple[str, bytes]]) -> bool: ...
 def parse_rate(text: str) -> float: ...

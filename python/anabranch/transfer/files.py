@@ -114,7 +114,7 @@ def _share(
         raise ValueError("a certificate and its key go together; give both, or neither")
     if host is None and listen:
         host = _reached_at(listen[0])
-    identity = path_or_none(certificate) or _identity()
+    identity = path_or_none(certificate) or identity_file()
     most_bps = math.inf if limit is None else limit()
     running = _core.Share(Path(path), list(listen), identity, path_or_none(key), host, most_bps)
     try:
@@ -138,7 +138,7 @@ def path_or_none(path: str | os.PathLike[str] | None) -> Path | None:
     return None if path is None else Path(path)
 
 
-def _identity() -> Path:
+def identity_file() -> Path:
     """Give the path of the certificate of this user."""
     home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share"
     return Path(home) / "anabranch" / "identity.pem"

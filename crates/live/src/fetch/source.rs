@@ -202,8 +202,13 @@ async fn serve_until_lost(source: usize, common: &Common) -> Option<Event> {
 /// Connects to a source, over all paths.
 async fn connect(source: usize, request: &FetchRequest) -> Result<ClientSession, SessionError> {
     let Wanted { url, .. } = &request.sources[source];
-    let target =
-        Target { url, authorities: request.authorities.as_deref(), via: &request.via, protocol: &request.protocol, application: Application::default() };
+    let target = Target {
+        url,
+        authorities: request.authorities.as_deref(),
+        via: &request.via,
+        protocol: &request.protocol,
+        application: Application::default(),
+    };
     let mut reached = target.connect().await?;
     if reached.session.group().counts_marks() {
         reached.session.tell_marks();

@@ -54,8 +54,13 @@ pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError>
     let (mut request, protocol) = (plan.request(), named(&plan.control)?);
     request.check()?;
     plan.check_groups()?;
-    let target =
-        Target { url: &plan.url, authorities: plan.authorities.as_deref(), via: &plan.via, protocol: &protocol, application: Application::default() };
+    let target = Target {
+        url: &plan.url,
+        authorities: plan.authorities.as_deref(),
+        via: &plan.via,
+        protocol: &protocol,
+        application: Application::default(),
+    };
     let ClientSession { client, mut session, remote } = target.connect().await?;
     gather(&session).await;
     request.groups = grouped(&session, &plan);

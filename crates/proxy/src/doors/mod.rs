@@ -65,7 +65,9 @@ impl Password {
 #[derive(Debug, thiserror::Error)]
 pub enum DoorError {
     /// Everybody could use the proxy.
-    #[error("everybody who reaches {0} could use this proxy; listen at 127.0.0.1 or ask for a name and a password by `--user`")]
+    #[error(
+        "everybody who reaches {0} could use this proxy; listen at 127.0.0.1 or ask for a name and a password by `--user`"
+    )]
     Open(SocketAddr),
     /// The kernel refuses the address.
     #[error("cannot listen at {address}: {error}; choose another address or port")]

@@ -55,7 +55,7 @@ pub struct RunningProxy {
 }
 
 /// Starts a proxy to an exit, over two paths.
-pub fn start_proxy(url: &Url, secret: &str, password: Option<Password>) -> RunningProxy {
+pub fn start_proxy(url: &Url, secret: &str, password: Option<&Password>) -> RunningProxy {
     let exit = Exit {
         url: url.clone(),
         authorities: None,
@@ -64,7 +64,7 @@ pub fn start_proxy(url: &Url, secret: &str, password: Option<Password>) -> Runni
         control: "olia".to_owned(),
         protocol: named("olia").unwrap(),
     };
-    let door = |kind| Door { kind, address: "127.0.0.1:0".parse().unwrap(), password: password.clone() };
+    let door = |kind| Door { kind, address: "127.0.0.1:0".parse().unwrap(), password: password.cloned() };
     let service = ProxyService { exit, doors: vec![door(Kind::Socks), door(Kind::Http)] };
     let running = Running::start(|events: Events<ProxyEvent>| proxy(service, events)).unwrap();
     let at = |wanted| match running.wait(LONG) {

@@ -107,7 +107,12 @@ async fn what_is_not_reached_says_why() {
     assert!(answer.ends_with(&format!("{gone}: it refuses connections\n")), "{answer}");
     let answer = proxy.ask("GET http://127.0.0.2/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
-    for request in ["GET / HTTP/1.1", "GET https://127.0.0.1/ HTTP/1.1", "GET http://u:p@127.0.0.1/ HTTP/1.1", "CONNECT x HTTP/1.1"] {
+    for request in [
+        "GET / HTTP/1.1",
+        "GET https://127.0.0.1/ HTTP/1.1",
+        "GET http://u:p@127.0.0.1/ HTTP/1.1",
+        "CONNECT x HTTP/1.1",
+    ] {
         let answer = proxy.ask(&format!("{request}\r\nHost: x\r\nConnection: close\r\n\r\n")).await;
         assert!(answer.starts_with("HTTP/1.1 400 "), "{request}: {answer}");
     }
@@ -154,7 +159,7 @@ async fn nobody_is_served_without_the_token_of_the_exit_and_the_password_of_the_
     assert!(!client.is_known && client.tunnels == 0, "{client:?}");
 
     let password = Password { name: "user".to_owned(), password: "secret".to_owned() };
-    let proxy = start_proxy(&exit.url, SECRET, Some(password));
+    let proxy = start_proxy(&exit.url, SECRET, Some(&password));
     let begin = |mut stream: TcpStream, bytes: &'static [u8]| async move {
         stream.write_all(bytes).await.unwrap();
         let mut answer = vec![0; 2];
@@ -163,14 +168,19 @@ async fn nobody_is_served_without_the_token_of_the_exit_and_the_password_of_the_
     };
     let connected = || TcpStream::connect(proxy.socks);
     assert_eq!(begin(connected().await.unwrap(), &[5, 1, 0]).await.1, [5, 0xff]);
-    for (shown, accepted) in [(&b"\x01\x04user\x06secret"[..], 0), (b"\x01\x04user\x06secreT", 1), (b"\x01\x00\x00", 1)] {
+    for (shown, accepted) in [(&b"\x01\x04user\x06secret"[..], 0), (b"\x01\x04user\x06secreT", 1), (b"\x01\x00\x00", 1)]
+    {
         let (stream, method) = begin(connected().await.unwrap(), &[5, 1, 2]).await;
         assert_eq!(method, [5, 2]);
         assert_eq!(begin(stream, shown).await.1, [1, accepted]);
     }
-    let get = |header: &str| format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\nConnection: close\r\n{header}\r\n");
+    let get =
+        |header: &str| format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\nConnection: close\r\n{header}\r\n");
     let answer = proxy.ask(&get("")).await;
-    assert!(answer.starts_with("HTTP/1.1 407 ") && answer.to_lowercase().contains("proxy-authenticate: basic"), "{answer}");
+    assert!(
+        answer.starts_with("HTTP/1.1 407 ") && answer.to_lowercase().contains("proxy-authenticate: basic"),
+        "{answer}"
+    );
     let answer = proxy.ask(&get("Proxy-Authorization: Basic dXNlcjpzZWNyZXQx\r\n")).await;
     assert!(answer.starts_with("HTTP/1.1 407 "), "{answer}");
     let mut stream = TcpStream::connect(proxy.http).await.unwrap();

@@ -1,0 +1,164 @@
+//! Proxies and exits, for Python.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use anabranch_live::control::named;
+use anabranch_live::running::Running;
+use anabranch_live::security::Identity;
+use anabranch_live::url::Url;
+use anabranch_proxy::doors::{Door, Kind, Password};
+use anabranch_proxy::exit::{ExitError, ExitEvent, ExitService, exit};
+use anabranch_proxy::proxy::{ProxyEvent, ProxyService, proxy};
+use anabranch_proxy::rules::{Rule, Rules};
+use anabranch_proxy::token::Token;
+use anabranch_proxy::uplink::{Exit, UplinkState};
+use pyo3::exceptions::{PyConnectionError, PyValueError};
+use pyo3::prelude::*;
+
+/// A client that has left: its address, whether it was known, its connections, bytes to targets and from them.
+type Left = (String, bool, u64, u64, u64);
+
+/// An exit that runs; `None` once it is stopped.
+#[pyclass(frozen, name = "Exit", module = "anabranch._core")]
+struct PyExit {
+    running: Mutex<Option<Running<ExitEvent>>>,
+}
+
+#[pymethods]
+impl PyExit {
+    /// Serves at these addresses. Without a key, the identity file has both, and is made if it does not exist.
+    #[new]
+    fn new(
+        addresses: Vec<String>,
+        identity: PathBuf,
+        key: Option<PathBuf>,
+        host: Option<String>,
+        tokens: Vec<String>,
+        rules: Vec<String>,
+        control: &str,
+    ) -> PyResult<Self> {
+        let identity = match key {
+            Some(key) => Identity::read(&identity, &key),
+            None => Identity::kept(&identity),
+        };
+        let rules: Vec<Rule> = rules.iter().map(|rule| rule.parse()).collect::<Result<_, _>>().map_err(wrong)?;
+        let service = ExitService {
+            addresses: addresses.iter().map(|text| address(text)).collect::<PyResult<_>>()?,
+            identity: identity.map_err(wrong)?,
+            host,
+            tokens: tokens.iter().map(|text| Token::new(text)).collect::<Result<_, _>>().map_err(wrong)?,
+            rules: if rules.is_empty() { Rules::default() } else { rules.into_iter().collect() },
+            control: named(control).map_err(wrong)?,
+        };
+        let running = Running::start(|events| exit(service, events)).map_err(failed)?;
+        Ok(Self { running: Mutex::new(Some(running)) })
+    }
+
+    /// The URL once there is one, or a client that has left, if there is news within `seconds`.
+    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<(Option<String>, Option<Left>)>> {
+        match wait(py, &self.running, seconds)? {
+            None => Ok(None),
+            Some(ExitEvent::Serving(url)) => Ok(Some((Some(url.to_string()), None))),
+            Some(ExitEvent::Left(client)) => {
+                let left = (client.remote, client.is_known, client.tunnels, client.sent, client.received);
+                Ok(Some((None, Some(left))))
+            }
+            Some(ExitEvent::Failed(error @ ExitError::Listen { .. })) => Err(failed(error)),
+            Some(ExitEvent::Failed(error)) => Err(wrong(error)),
+        }
+    }
+
+    /// Stops the exit.
+    fn stop(&self, py: Python<'_>) {
+        stop(py, &self.running);
+    }
+}
+
+/// A proxy that runs; `None` once it is stopped.
+#[pyclass(frozen, name = "Proxy", module = "anabranch._core")]
+struct PyProxy {
+    running: Mutex<Option<Running<ProxyEvent>>>,
+}
+
+#[pymethods]
+impl PyProxy {
+    /// Serves applications by SOCKS and HTTP at these addresses, over the exit of this URL.
+    #[new]
+    fn new(
+        url: &str,
+        authorities: Option<PathBuf>,
+        via: Vec<String>,
+        token: &str,
+        control: String,
+        socks: Vec<String>,
+        http: Vec<String>,
+        password: Option<(String, String)>,
+    ) -> PyResult<Self> {
+        let password = password.map(|(name, password)| Password { name, password });
+        let url: Url = url.parse().map_err(wrong)?;
+        let protocol = named(&control).map_err(wrong)?;
+        let token = Token::new(token).map_err(wrong)?;
+        let doors = |kind, texts: Vec<String>| {
+            let door = |text: &String| Ok(Door { kind, address: address(text)?, password: password.clone() });
+            texts.iter().map(door).collect::<PyResult<Vec<_>>>()
+        };
+        let service = ProxyService {
+            exit: Exit { url, authorities, via, token, control, protocol },
+            doors: [doors(Kind::Socks, socks)?, doors(Kind::Http, http)?].concat(),
+        };
+        let running = Running::start(|events| proxy(service, events)).map_err(failed)?;
+        Ok(Self { running: Mutex::new(Some(running)) })
+    }
+
+    /// News within `seconds`, if there are any: of what, and a line or the label of each open path.
+    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<(&'static str, Vec<String>)>> {
+        Ok(match wait(py, &self.running, seconds)? {
+            None => None,
+            Some(ProxyEvent::Open(Kind::Socks, address)) => Some(("socks", vec![address.to_string()])),
+            Some(ProxyEvent::Open(Kind::Http, address)) => Some(("http", vec![address.to_string()])),
+            Some(ProxyEvent::Uplink(UplinkState::Down(reason))) => Some(("down", vec![reason])),
+            Some(ProxyEvent::Uplink(UplinkState::Up(paths))) => {
+                Some(("up", paths.into_iter().filter(|path| path.is_open).map(|path| path.label).collect()))
+            }
+            Some(ProxyEvent::Failed(error)) => return Err(failed(error)),
+        })
+    }
+
+    /// Stops the proxy.
+    fn stop(&self, py: Python<'_>) {
+        stop(py, &self.running);
+    }
+}
+
+fn wait<E: Send + 'static>(py: Python<'_>, running: &Mutex<Option<Running<E>>>, seconds: f64) -> PyResult<Option<E>> {
+    let most = Duration::try_from_secs_f64(seconds).map_err(wrong)?;
+    Ok(py.detach(|| {
+        let running = running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.as_ref().and_then(|running| running.wait(most))
+    }))
+}
+
+fn stop<E: Send + 'static>(py: Python<'_>, running: &Mutex<Option<Running<E>>>) {
+    py.detach(|| drop(running.lock().unwrap_or_else(PoisonError::into_inner).take()));
+}
+
+fn address(text: &str) -> PyResult<SocketAddr> {
+    let mistake = || format!("`{text}` is no address to listen at; one is 127.0.0.1:1080 or [::1]:1080");
+    text.parse().map_err(|_| PyValueError::new_err(mistake()))
+}
+
+fn wrong(error: impl ToString) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+fn failed(error: impl ToString) -> PyErr {
+    PyConnectionError::new_err(error.to_string())
+}
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyExit>()?;
+    module.add_class::<PyProxy>()
+}

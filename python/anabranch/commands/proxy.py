@@ -1,0 +1,94 @@
+"""``anabranch proxy``: connections of any program, carried over several paths to an exit."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anabranch import _core
+from anabranch.commands.text import printable
+from anabranch.commands.tokens import read_password, read_token
+from anabranch.errors import NoLivePartError
+
+HELP = """Carry connections of any program over several paths to an exit.
+
+Programs use it by SOCKS 5 or as a proxy for HTTP: `curl -x socks5h://127.0.0.1:1080 ...` or
+`https_proxy=http://127.0.0.1:3128 curl ...`. `anabranch exit` on the other machine prints the command to begin with.
+--via takes addresses or interfaces of this machine, with a path over each. Names are looked up at the exit. Ctrl-C ends
+it.
+"""
+
+SOCKS, HTTP = "127.0.0.1:1080", "127.0.0.1:3128"
+"""The default addresses for programs."""
+
+LOOK_S = 0.1
+"""The time between two checks for Ctrl-C."""
+
+CONTROL = "lia"
+"""The default congestion control, in both directions."""
+
+
+def command(
+    url: Annotated[str, typer.Argument(help="The URL that the exit prints: anabranch://HOST:PORT/?pin=...")],
+    token_file: Annotated[Path, typer.Option(help="File with the token of the exit.")],
+    via: Annotated[
+        str | None,
+        typer.Option(
+            "--via",
+            "-B",
+            metavar="A,B",
+            help="Addresses or interfaces, a path over each; A=PEER connects to PEER.",
+        ),
+    ] = None,
+    control: Annotated[
+        str, typer.Option("--control", "-C", help="Congestion control in both directions.")
+    ] = CONTROL,
+    socks: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS:PORT", help=f"Address for SOCKS 5. Repeatable. Default: {SOCKS}."),
+    ] = None,
+    http: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS:PORT", help=f"Address for HTTP. Repeatable. Default: {HTTP}."),
+    ] = None,
+    password_file: Annotated[
+        Path | None,
+        typer.Option(help="File with name:password for programs; other machines can use the proxy only with these."),
+    ] = None,
+    authorities: Annotated[
+        Path | None,
+        typer.Option(help="PEM file of the authorities that signed the exit's certificate, instead of a fingerprint."),
+    ] = None,
+) -> None:
+    """Run `HELP`."""
+    if not _core.HAS_LIVE:
+        raise NoLivePartError
+    paths = [] if via is None else [name.strip() for name in via.split(",")]
+    password = None if password_file is None else read_password(password_file)
+    token = read_token(token_file)
+    asked = socks or http
+    doors = (socks or [], http or []) if asked else ([SOCKS], [HTTP])
+    own = _core.Proxy(url, authorities, paths, token, control, *doors, password)
+    # Ctrl-C is how a proxy ends, and no failure.
+    with suppress(KeyboardInterrupt):
+        try:
+            while True:
+                told = own.wait(LOOK_S)
+                if told is not None:
+                    _tell(*told)
+        finally:
+            own.stop()
+
+
+def _tell(kind: str, lines: list[str]) -> None:
+    """Say where programs are served, and how the connection to the exit is."""
+    if kind in ("socks", "http"):
+        scheme = "socks5h" if kind == "socks" else "http"
+        typer.echo(f"{scheme}://{lines[0]}")
+    elif kind == "down":
+        typer.echo(f"no connection to the exit: {printable(lines[0])}", err=True)
+    else:
+        typer.echo(f"connected over {', '.join(lines)}" if lines else "connected, and no path is open now", err=True)
