@@ -31,12 +31,14 @@ LEASE_S = 2.0
 CYCLES_S = 0.2
 """Two cycles: control packets go every 20 ms, over some hops there and back; with a margin for the machine."""
 
+HELD_S = 2.2
+"""After a renewal rates stay as they are for two seconds, and rise a fifth of a second later."""
+
 REACTION_S = 2.0
 """An agent begins one renewal a second at most, and news of a link pass once a second at most."""
 
-OVERLOAD_S = LEASE_S + REACTION_S
-"""For so long a link may be overloaded: sessions that cross a hop that is silent keep their rates until it is given up.
-Others may have joined before; what they were granted was counted for all."""
+OVERLOAD, OVERLOAD_S = 0.01, 0.5
+"""A link is granted no more than this beyond its part for longer than this: looks at all agents take some time."""
 
 HALT_S = 0.5
 """A look at all agents that takes longer than this shows that the machine was busy with something else."""
@@ -50,7 +52,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
 
 def faults(outcome: Outcome) -> list[str]:
     """Say what took too long, or was too much."""
-    limit = LEASE_S + CYCLES_S + REACTION_S
+    limit = LEASE_S + HELD_S + CYCLES_S + REACTION_S
     found = [f"more than a link has: {one}" for one in outcome.wrong]
     if outcome.regained_s > limit:
         found.append(f"what was lost was regained after {outcome.regained_s:.2f} s")
@@ -58,7 +60,7 @@ def faults(outcome: Outcome) -> list[str]:
         found.append(f"rates were fair after {outcome.settled_s:.2f} s")
     if outcome.clear_s > LEASE_S + CYCLES_S:
         found.append(f"nothing was left after {outcome.clear_s:.2f} s")
-    if outcome.longest_overload_s > OVERLOAD_S:
+    if outcome.longest_overload_s > OVERLOAD_S and outcome.worst_overload > OVERLOAD:
         found.append(f"links were overloaded for {outcome.longest_overload_s:.2f} s: {outcome.overloads}")
     return found
 

@@ -71,6 +71,8 @@ pub struct Agent {
     answers: VecDeque<Action>,
     counts: Counts,
     is_draining: bool,
+    /// Time before which rates stay as they are.
+    held: Time,
 }
 
 impl Agent {
@@ -80,6 +82,7 @@ impl Agent {
             links: Links::new(&settings.links, settings.protocols.clone()),
             neighbours: Neighbours::new(now, &settings),
             in_flight: InFlight::new(settings.reply),
+            held: if settings.has_run { now + settings.hold } else { now },
             settings,
             clients: BTreeMap::new(),
             wakes: BTreeSet::new(),
@@ -209,11 +212,12 @@ impl Agent {
             self.counts.renewals += 1;
             let generation = self.neighbours.generation();
             self.links.renew(generation);
+            self.held = now + self.settings.hold;
             self.in_flight.clear();
             let ids: Vec<ClientId> = self.clients.keys().copied().collect();
             for id in ids {
                 if let Some(client) = self.clients.get_mut(&id) {
-                    client.session.renew(now, generation);
+                    client.session.renew(now, generation, self.held);
                 }
                 self.settle(now, id);
             }
@@ -392,7 +396,7 @@ impl Agent {
         let session = self.session(id, protocol, claim, (Rate(reserved), Rate(demand)), paths);
         match session {
             Ok(mut session) => {
-                session.begin(now, self.neighbours.generation());
+                session.begin(now, self.neighbours.generation(), self.held);
                 self.clients.insert(id, Client { session, heard: now, wake: now });
                 self.wakes.insert((now, id));
                 self.settle(now, id);

@@ -18,6 +18,10 @@ const MOST_STEPS: usize = 64;
 /// The granted rate of a path, in bit/s.
 #[derive(Debug)]
 pub(crate) struct Rising {
+    /// The rate that counts.
+    rate: f64,
+    /// Time before which the rate stays as it is.
+    held: Time,
     /// The rates that may count at some time, the least first, each with the time since when no less was granted.
     steps: VecDeque<(Time, f64)>,
 }
@@ -25,7 +29,7 @@ pub(crate) struct Rising {
 impl Default for Rising {
     /// A rate of 0.
     fn default() -> Self {
-        Self { steps: VecDeque::from([(Time(0), 0.0)]) }
+        Self { rate: 0.0, held: Time(0), steps: VecDeque::from([(Time(0), 0.0)]) }
     }
 }
 
@@ -42,9 +46,17 @@ impl Rising {
         self.steps.push_back((since, rate));
     }
 
-    /// Takes the rate away at once.
-    pub fn cut(&mut self, now: Time) {
-        self.grant(now, 0.0);
+    /// Keeps the rate as it is until a time; then it may fall, and rise a while later.
+    pub fn hold(&mut self, until: Time) {
+        self.held = self.held.max(until);
+    }
+
+    /// Bounds the rate at once.
+    pub fn bound(&mut self, now: Time, most: f64) {
+        self.rate = self.rate.min(most);
+        if self.steps.back().is_some_and(|(_, rate)| *rate > most) {
+            self.grant(now, most);
+        }
     }
 
     /// The rate that counts.
@@ -52,17 +64,27 @@ impl Rising {
         while self.steps.get(1).is_some_and(|(since, _)| *since + RISE <= now) {
             self.steps.pop_front();
         }
-        self.steps.front().map_or(0.0, |(_, rate)| *rate)
+        let least = self.steps.front().map_or(0.0, |(_, rate)| *rate);
+        if now >= self.held && (least <= self.rate || now >= self.held + RISE) {
+            self.rate = least;
+        }
+        self.rate
     }
 
     /// The rate that counted last.
     pub fn last(&self) -> f64 {
-        self.steps.front().map_or(0.0, |(_, rate)| *rate)
+        self.rate
     }
 
     /// When another rate counts, if nothing else is granted.
     pub fn next_at(&self) -> Option<Time> {
-        self.steps.get(1).map(|(since, _)| *since + RISE)
+        let least = self.steps.front().map_or(0.0, |(_, rate)| *rate);
+        let held = match () {
+            () if least < self.rate => Some(self.held),
+            () if least > self.rate => Some(self.held + RISE),
+            () => None,
+        };
+        held.or_else(|| self.steps.get(1).map(|(since, _)| *since + RISE))
     }
 }
 
@@ -86,9 +108,31 @@ mod tests {
         rate.grant(ms(1400), 10.0);
         rate.grant(ms(1420), 5.0);
         assert_eq!((rate.rate(ms(1599)), rate.next_at()), (3.0, Some(ms(1600))));
-        assert_eq!(rate.rate(ms(1600)), 5.0);
-        rate.cut(ms(1610));
+        assert_eq!((rate.rate(ms(1600)), rate.next_at()), (5.0, None));
+        rate.bound(ms(1610), 0.0);
         assert_eq!((rate.rate(ms(1610)), rate.next_at()), (0.0, None));
+    }
+
+    #[test]
+    fn a_rate_that_is_held_stays_and_then_falls_before_others_rise() {
+        let mut rate = Rising::default();
+        rate.grant(ms(0), 8.0);
+        assert_eq!((rate.rate(ms(1000)), rate.next_at()), (8.0, None));
+        rate.hold(ms(3000));
+        rate.grant(ms(1010), 20.0);
+        rate.grant(ms(1020), 3.0);
+        rate.grant(ms(1030), 5.0);
+        assert_eq!((rate.rate(ms(1040)), rate.next_at()), (8.0, Some(ms(3000))));
+        // What was granted for a moment only does not count any more.
+        assert_eq!((rate.rate(ms(3000)), rate.next_at()), (5.0, None));
+        rate.hold(ms(5000));
+        rate.grant(ms(4000), 9.0);
+        assert_eq!((rate.rate(ms(5199)), rate.next_at()), (5.0, Some(ms(5200))));
+        assert_eq!((rate.rate(ms(5200)), rate.next_at()), (9.0, None));
+        // What is bounded falls at once.
+        rate.hold(ms(7000));
+        rate.bound(ms(6000), 4.0);
+        assert_eq!((rate.rate(ms(6000)), rate.next_at()), (4.0, None));
     }
 
     #[test]
@@ -102,7 +146,7 @@ mod tests {
             rate.grant(ms(time), granted);
             let first = all.iter().rposition(|(since, _)| since + 200 <= time).unwrap_or(0);
             let least = all[first..].iter().map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min);
-            assert_eq!(rate.rate(ms(time)), least, "{step}");
+            assert_eq!(rate.rate(ms(time)).to_bits(), least.to_bits(), "{step}");
         }
     }
 }

@@ -36,6 +36,10 @@ pub struct Settings {
     pub packets: usize,
     /// Time without a connection after which a neighbour is given up.
     pub patience: Span,
+    /// Time after a renewal in which rates stay as they are: as long as a source that nobody hears may hold its own.
+    pub hold: Span,
+    /// Whether sources may still hold rates of an earlier start of the agent, so that rates stay as they are at first.
+    pub has_run: bool,
     /// Time after which a packet that has not come back over the last link is answered; a fifth of it more for each link
     /// before.
     pub reply: Span,
@@ -61,6 +65,8 @@ impl Settings {
             waiting: 1 << 20,
             packets: 1 << 16,
             patience: Span::s(1),
+            hold: Span::s(2),
+            has_run: true,
             reply: Span::s(10),
             proofs: Arc::new(Unproved),
             known: None,

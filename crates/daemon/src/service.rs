@@ -111,12 +111,12 @@ impl Daemon {
     pub async fn bind(config: Config) -> Result<Self, DaemonError> {
         let papers = Papers::read(&config)?;
         let unkept = |error| DaemonError::State { folder: config.state.display().to_string(), error };
-        let epoch = next_epoch(&config.state).map_err(unkept)?;
+        let start = next_epoch(&config.state).map_err(unkept)?;
         let (directory, rights) = (Directory::default(), Rights::new(config.rights.clone()));
         let node = config.map.node(&config.node).expect("the configuration was checked");
         let router = Router::new(config.map.clone(), node, rights.clone(), directory.clone());
         let proofs = Arc::new(CurrentProofs::new(papers.signed()?));
-        let service = service(&config, &papers, proofs.clone(), epoch);
+        let service = service(&config, &papers, proofs.clone(), start);
         let (mut server, agent) = AgentServer::bind(service, Box::new(router)).await?;
         let questions = socket::bind(&config.state).map_err(unkept)?;
         let enforced = enforced(&config).await?;
@@ -181,7 +181,7 @@ async fn enforced(config: &Config) -> Result<Enforced, DaemonError> {
 }
 
 /// The settings of the server of an agent.
-fn service(config: &Config, papers: &Papers, proofs: Arc<CurrentProofs>, epoch: u64) -> Service {
+fn service(config: &Config, papers: &Papers, proofs: Arc<CurrentProofs>, (epoch, has_run): (u64, bool)) -> Service {
     let node = config.map.node(&config.node).expect("the configuration was checked");
     let Trust { identity, calls, doors } = papers.trust(config);
     let local = SocketAddr::new(config.listen.ip(), 0);
@@ -205,6 +205,7 @@ fn service(config: &Config, papers: &Papers, proofs: Arc<CurrentProofs>, epoch: 
         neighbours: config.neighbours.keys().map(|name| AgentId::of(name)).collect(),
         clients: 20_000,
         gap: config.gap,
+        has_run,
         proofs,
         known: Some(Arc::new(config.map.known())),
         ..Settings::new(config.map.agent(node), epoch, vec![config.protocol.clone()])

@@ -36,6 +36,9 @@ use crate::tunnel::{join, no_error};
 /// The most connections to targets at a time, over all clients.
 const MOST_TUNNELS: usize = 8192;
 
+/// The most open streams of a client.
+const MOST_STREAMS: u32 = 4096;
+
 /// Bytes that a client may send before they are read: before it has shown a token, and after.
 const UNREAD: (u32, u32) = (256 << 10, 32 << 20);
 
@@ -263,5 +266,5 @@ async fn refuse(stream: &mut ServerStream, status: StatusCode, reason: Option<Un
 
 /// The settings of connections between proxies and exits.
 pub(crate) fn proxying() -> QuicConfig {
-    QuicConfig { receive_window: UNREAD.1, stream_window: 4 << 20, streams: 4096, ..QuicConfig::default() }
+    QuicConfig { receive_window: UNREAD.1, streams: MOST_STREAMS, ..QuicConfig::default() }
 }

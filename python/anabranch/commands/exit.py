@@ -46,8 +46,8 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="TARGETS",
-            help="Targets that are allowed: public, 10.0.0.0/8, example.org or *.example.org, with a port behind a colon "
-            "if only this one is. Repeatable. Default: public.",
+            help="Targets that are allowed: public, 10.0.0.0/8, example.org or *.example.org, with a port behind a "
+            "colon if only this one is. Repeatable. Default: public.",
         ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name or address to put into the URL.")] = None,

@@ -43,9 +43,7 @@ def command(
             help="Addresses or interfaces, a path over each; A=PEER connects to PEER.",
         ),
     ] = None,
-    control: Annotated[
-        str, typer.Option("--control", "-C", help="Congestion control in both directions.")
-    ] = CONTROL,
+    control: Annotated[str, typer.Option("--control", "-C", help="Congestion control in both directions.")] = CONTROL,
     socks: Annotated[
         list[str] | None,
         typer.Option(metavar="ADDRESS:PORT", help=f"Address for SOCKS 5. Repeatable. Default: {SOCKS}."),

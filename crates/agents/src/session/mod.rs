@@ -63,6 +63,8 @@ pub(crate) struct Session {
     own: Option<DemandLink>,
     state: State,
     rates: Vec<Rising>,
+    /// Time before which rates stay as they are.
+    held: Time,
     wakes: Vec<Time>,
     orders: Orders,
     /// Packets to send, and answers for the application.
@@ -98,6 +100,7 @@ impl Session {
             own: None,
             state: State::Gone,
             rates: none(count),
+            held: Time(0),
             wakes: Vec::new(),
             orders: Orders::default(),
             parcels: Vec::new(),
@@ -106,8 +109,8 @@ impl Session {
     }
 
     /// Joins in this generation.
-    pub fn begin(&mut self, now: Time, generation: u64) {
-        self.generation = generation;
+    pub fn begin(&mut self, now: Time, generation: u64, held: Time) {
+        (self.generation, self.held) = (generation, held);
         self.tell_paths();
         self.join(now);
     }
@@ -131,8 +134,9 @@ impl Session {
             path.due.clear();
             path.limit = None;
             path.reach = path.steps.len() as u8;
+            rate.hold(self.held);
             if path.is_away {
-                rate.cut(now);
+                rate.bound(now, 0.0);
             }
         }
         if self.subflows.len() < self.paths.len() {
@@ -167,8 +171,8 @@ impl Session {
 
     /// Begins a new generation, in which no link has counted the session yet: the session joins again, unless it is
     /// leaving. Paths that did not work may work now.
-    pub fn renew(&mut self, now: Time, generation: u64) {
-        self.generation = generation;
+    pub fn renew(&mut self, now: Time, generation: u64, held: Time) {
+        (self.generation, self.held) = (generation, held);
         self.pause = TRY_AGAIN.0;
         self.take_all_paths();
         match self.state {
@@ -378,6 +382,7 @@ impl Session {
                 let place = self.subflows[subflow];
                 let ceiling = self.paths[place].ceiling.min(self.demand.0);
                 self.rates[place].grant(now, if rate.0.is_finite() { rate.0.clamp(0.0, ceiling) } else { 0.0 });
+                self.rates[place].bound(now, ceiling);
             }
             self.tell_rates(now);
         }

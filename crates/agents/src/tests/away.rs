@@ -2,7 +2,7 @@
 
 use anabranch_proto::Protocol;
 
-use super::network::{LATE, Link, Network};
+use super::network::{HELD, LATE, Link, Network};
 use crate::message::{AgentId, Ask, ClientId};
 
 /// A diamond: 0 to 3 over 1 and over 2, and a link from 3 on.
@@ -34,8 +34,8 @@ fn diamond() -> Network {
 fn a_session_does_without_a_path_over_an_agent_that_ended() {
     let mut network = diamond();
     network.end(2);
-    // 300 ms until 0 and 3 give it up, some rounds of 20 ms, and what rises does so late.
-    network.pass(300 + 200 + LATE, |_| {});
+    // 300 ms until 0 and 3 give it up, some rounds of 20 ms, and what rises does so late after a renewal.
+    network.pass(300 + 200 + HELD + LATE, |_| {});
     assert!(near(network.of(1), &[10.0, 0.0]) && near(network.of(2), &[10.0]), "{:?}", network.rates);
     network.ask(0, 1, Ask::Leave);
     network.ask(0, 2, Ask::Leave);

@@ -60,14 +60,14 @@ proptest! {
         for _ in 0..40 {
             network.pass(500, |_| {});
             // Those that share a link before the liar with one over it have at least their part, and all have no more than
-            // others leave them, but for the rounds in which sums are computed anew. What the liar sends on may claim as
-            // much as its neighbour allows it.
+            // others leave them, but for the rounds in which sums are computed anew and rates stay as they are. What the
+            // liar sends on may claim as much as its neighbour allows it.
             let [_, two, three, four, five, six] = rates(&network);
             let have_theirs = four >= 7.499 && three + four >= 19.999;
             let fit = two + four < 22.501 && three + four < 20.001 && five + six < 30.001;
             kept += u32::from(have_theirs && fit);
         }
-        prop_assert!(kept >= 36, "in {kept} of 40 moments");
+        prop_assert!(kept >= 32, "in {kept} of 40 moments");
         network.end(LIAR);
         network.pass(40_000, |_| {});
         prop_assert!(near(&rates(&network), &[0.0, 0.0, 10.0, 10.0, 15.0, 15.0]), "{:?}", rates(&network));

@@ -29,6 +29,10 @@ pub const LEASE: Span = Span(500 * MILLISECOND);
 /// How long an agent waits for a neighbour: longer than connections take to come back.
 pub const PATIENCE: Span = Span(300 * MILLISECOND);
 
+/// How long rates stay as they are after a renewal, and in milliseconds.
+const HOLD: Span = Span(300 * MILLISECOND);
+pub const HELD: u64 = HOLD.0 / MILLISECOND;
+
 /// The first message of a neighbour of this epoch.
 pub fn hello(epoch: u64) -> HopMessage {
     let own = Instance { epoch, hop: 0 };
@@ -146,6 +150,8 @@ impl Network {
             waiting: self.waiting,
             packets: self.packets,
             patience: PATIENCE,
+            hold: HOLD,
+            has_run: self.agents.contains_key(&id),
             ..Settings::new(id, self.epoch, vec![self.protocol.clone()])
         };
         self.agents.insert(id, Agent::new(Time(self.now), settings));

@@ -188,6 +188,13 @@ fn no_link_is_granted_beyond_its_capacity_when_sessions_and_agents_come() {
         pass(&mut network);
         network.restart(2);
         pass(&mut network);
+        // Those at 0 do not hear of it, and keep their rates until they give 1 up.
+        network.part(0, 1);
+        network.pass(50, |_| {});
+        network.restart(2);
+        pass(&mut network);
+        network.mend(0, 1);
+        pass(&mut network);
         assert!((most[0] - 20.0).abs() < 1e-3 && (most[1] - 50.0).abs() < 1e-3, "{name}: {most:?}");
     }
 }

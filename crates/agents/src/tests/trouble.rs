@@ -10,7 +10,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::network::{LATE, LEASE, Link, MILLISECOND, Network, hello};
+use super::network::{HELD, LATE, LEASE, Link, MILLISECOND, Network, hello};
 use crate::message::{Ask, ClientId, HopMessage, Payload};
 use crate::{Action, Agent, AgentId, Event, Fields};
 
@@ -84,7 +84,7 @@ fn a_neighbour_for_which_too_much_waits_is_given_up_and_taken_up_again() {
     let mut network = Network::new(protocol("slbn"), 3, &RING);
     network.join(0, 1, f64::INFINITY, &[&[0, 1]]);
     network.join(2, 2, f64::INFINITY, &[&[2, 0]]);
-    network.pass(300, |_| {});
+    network.pass(300 + HELD, |_| {});
     assert!(is(network.of(1)[0], 10.0) && is(network.of(2)[0], 10.0), "{:?}", network.rates);
     // Over a thousand come while the hop to 1 is down.
     network.cut((AgentId(0), AgentId(1)));
@@ -281,7 +281,7 @@ fn a_reply_that_is_not_of_the_path_is_ignored() {
     let number = network.heard_from(0, 2);
     network.forge(0, 2, HopMessage::Payload { number, payload: Payload::Parcel(forged) });
     assert!(!network.rates.contains_key(&ClientId(1)));
-    network.pass(100 + LATE, |_| {});
+    network.pass(100 + HELD + LATE, |_| {});
     assert!(is(network.of(1)[0], 20.0), "{:?}", network.rates);
 }
 

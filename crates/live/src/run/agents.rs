@@ -96,6 +96,7 @@ impl Agents {
             lease: Span(LEASE.as_nanos() as u64 * 1000),
             clients: MOST_APPLICATIONS,
             // Agents of a run never restart.
+            has_run: false,
             ..Settings::new(AgentId(node.0), 1, plan.protocols.clone())
         };
         let application = Peer::Pinned(self.identity.fingerprint());

@@ -173,6 +173,7 @@ impl Field {
             neighbours,
             gap: Span::ms(1),
             lease: Span(LEASE.as_nanos() as u64 * 1000),
+            has_run: epoch > 1,
             ..Settings::new(AgentId(node), epoch, self.plan.protocols.clone())
         };
         let identity = self.identities[node as usize].clone();
