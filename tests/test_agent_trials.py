@@ -60,7 +60,7 @@ def faults(outcome: Outcome) -> list[str]:
         found.append(f"rates were fair after {outcome.settled_s:.2f} s")
     if outcome.clear_s > LEASE_S + CYCLES_S:
         found.append(f"nothing was left after {outcome.clear_s:.2f} s")
-    if outcome.longest_overload_s > OVERLOAD_S and outcome.worst_overload > OVERLOAD:
+    if any(lasted_s > OVERLOAD_S and excess > OVERLOAD for _, _, lasted_s, excess in outcome.overloads):
         found.append(f"links were overloaded for {outcome.longest_overload_s:.2f} s: {outcome.overloads}")
     return found
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use anabranch_core::{Rate, Span, Time};
 
 use crate::counts::Counts;
+use crate::hold::Hold;
 use crate::in_flight::{False, InFlight, answer, sender};
 use crate::links::Links;
 use crate::message::{AgentId, Answer, Ask, ClientId, Fate, HopMessage, Parcel, Refusal, Step};
@@ -71,25 +72,28 @@ pub struct Agent {
     answers: VecDeque<Action>,
     counts: Counts,
     is_draining: bool,
-    /// Time before which rates stay as they are.
-    held: Time,
+    hold: Hold,
 }
 
 impl Agent {
     /// An agent that starts at this time.
     pub fn new(now: Time, settings: Settings) -> Self {
-        Self {
+        let mut agent = Self {
             links: Links::new(&settings.links, settings.protocols.clone()),
             neighbours: Neighbours::new(now, &settings),
             in_flight: InFlight::new(settings.reply),
-            held: if settings.has_run { now + settings.hold } else { now },
+            hold: Hold::new(now, settings.hold),
             settings,
             clients: BTreeMap::new(),
             wakes: BTreeSet::new(),
             answers: VecDeque::new(),
             counts: Counts::default(),
             is_draining: false,
+        };
+        if agent.settings.has_run {
+            agent.hold.renew(now);
         }
+        agent
     }
 
     /// Handles an event.
@@ -212,12 +216,12 @@ impl Agent {
             self.counts.renewals += 1;
             let generation = self.neighbours.generation();
             self.links.renew(generation);
-            self.held = now + self.settings.hold;
+            self.hold.renew(now);
             self.in_flight.clear();
             let ids: Vec<ClientId> = self.clients.keys().copied().collect();
             for id in ids {
                 if let Some(client) = self.clients.get_mut(&id) {
-                    client.session.renew(now, generation, self.held);
+                    client.session.renew(now, generation, self.hold.until());
                 }
                 self.settle(now, id);
             }
@@ -396,7 +400,7 @@ impl Agent {
         let session = self.session(id, protocol, claim, (Rate(reserved), Rate(demand)), paths);
         match session {
             Ok(mut session) => {
-                session.begin(now, self.neighbours.generation(), self.held);
+                session.begin(now, self.neighbours.generation(), self.hold.until());
                 self.clients.insert(id, Client { session, heard: now, wake: now });
                 self.wakes.insert((now, id));
                 self.settle(now, id);

@@ -39,6 +39,7 @@
 
 mod agent;
 mod counts;
+mod hold;
 mod hop;
 mod in_flight;
 mod link_states;

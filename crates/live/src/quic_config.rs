@@ -80,7 +80,7 @@ impl QuicConfig {
             .max_idle_timeout(Some(IdleTimeout::from(idle)))
             .default_path_max_idle_timeout(Some(self.idle))
             .receive_window(VarInt::from_u32(self.receive_window))
-            .stream_receive_window(VarInt::from_u32(self.stream_window.min(self.receive_window)))
+            .stream_receive_window(VarInt::from_u32(self.stream_window))
             .send_window(FIRST_SEND_WINDOW)
             .max_concurrent_bidi_streams(VarInt::from_u32(self.streams))
             .max_concurrent_uni_streams(VarInt::from_u32(self.uni_streams))

@@ -7,9 +7,9 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::fate::Unreached;
 use crate::rules::Rules;
 use crate::target::{Host, Target};
+use crate::unreached::Unreached;
 
 /// The longest wait for the addresses of a name.
 const LOOKUP_TIME: Duration = Duration::from_secs(5);
@@ -36,7 +36,10 @@ pub(crate) async fn dial(target: &Target, rules: &Rules) -> Result<TcpStream, Un
     if addresses.is_empty() {
         return Err(Unreached::NotAllowed);
     }
-    timeout(CONNECT_TIME, first(interleaved(addresses))).await.unwrap_or(Err(Unreached::TimedOut))
+    let stream = timeout(CONNECT_TIME, first(interleaved(addresses))).await.unwrap_or(Err(Unreached::TimedOut))?;
+    let (Ok(own), Ok(there)) = (stream.local_addr(), stream.peer_addr()) else { return Err(Unreached::Other) };
+    // An address of this machine is not that of a stranger, public or not.
+    if own.ip() == there.ip() && !rules.name(target, there) { Err(Unreached::NotAllowed) } else { Ok(stream) }
 }
 
 async fn addresses(target: &Target) -> Result<Vec<SocketAddr>, Unreached> {

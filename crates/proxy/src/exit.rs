@@ -2,7 +2,7 @@
 //!
 //! It is a proxy of HTTP/3: clients ask by CONNECT [rfc9114, sec. 4.4] and show a token by `proxy-authorization`. What it
 //! speaks is the standard alone, so that clients of others are served too; with ours a connection has several paths.
-//! Until a client has shown a token it may send no more than some kilobytes.
+//! Until a client has shown a token it may send no more than some kilobytes, and has few streams.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anabranch_live::QuicConfig;
-use anabranch_live::control::named;
+use anabranch_live::control::{Unsuited, named};
 use anabranch_live::quic::VarInt;
 use anabranch_live::running::Events;
 use anabranch_live::security::Identity;
@@ -26,21 +26,25 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use crate::dial::dial;
-use crate::fate::Unreached;
-use crate::http3::{self, ALPN, Adapter, BidiStream};
+use crate::http3::{self, ALPN, Adapter, BidiStream, Budget};
 use crate::rules::Rules;
 use crate::target::Target;
 use crate::token::Tokens;
-use crate::tunnel::{join, no_error};
+use crate::tunnel::{Receiving, join, no_error};
+use crate::unreached::Unreached;
 
 /// The most connections to targets at a time, over all clients.
 const MOST_TUNNELS: usize = 8192;
 
-/// The most open streams of a client.
-const MOST_STREAMS: u32 = 4096;
+/// The most open streams of a client: before it has shown a token, and after.
+const MOST_STREAMS: (u32, u32) = (16, 4096);
 
-/// Bytes that a client may send before they are read: before it has shown a token, and after.
-const UNREAD: (u32, u32) = (256 << 10, 32 << 20);
+/// Bytes that a client may send before it has shown a token.
+const MOST_UNKNOWN: u32 = 64 << 10;
+
+/// Bytes that a known peer may send before they are read, over all streams: streams that nobody reads hold up the others
+/// when they have as many.
+const UNREAD: u32 = 128 << 20;
 
 /// The longest wait for the header of a request, and for the first request that shows a token.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -102,6 +106,8 @@ pub enum ExitError {
     Listen { address: SocketAddr, error: std::io::Error },
     #[error(transparent)]
     Session(#[from] SessionError),
+    #[error("the sockets of the exit are closed")]
+    Closed,
 }
 
 /// Serves until it is dropped: tells the URL first, then each client that has left.
@@ -132,7 +138,7 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
             }
         });
     }
-    Ok(())
+    Err(ExitError::Closed)
 }
 
 /// What all connections of an exit share.
@@ -158,7 +164,7 @@ type ServerStream = RequestStream<BidiStream<Bytes>, Bytes>;
 impl Exit {
     /// Serves a client until it leaves; nothing if there was no connection.
     async fn serve(self: Arc<Self>, arrival: Arrival) -> Option<Client> {
-        let config = QuicConfig { receive_window: UNREAD.0, ..proxying() };
+        let config = QuicConfig { receive_window: MOST_UNKNOWN, streams: MOST_STREAMS.0, ..proxying() };
         let session = arrival.accept_with_config(config).await.ok()?;
         let _ = session.group().choose(&self.control);
         let (session, counts) = (Arc::new(session), Arc::<Counts>::default());
@@ -168,13 +174,15 @@ impl Exit {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let begin = tokio::time::Instant::now();
-        if let Ok(mut requests) = http3::serve(session.connection().clone()).await {
+        let budget = Budget::of(MOST_UNKNOWN.into());
+        if let Ok(mut requests) = http3::serve(session.connection().clone(), budget.clone()).await {
             loop {
                 tokio::select! {
                     request = requests.accept() => match request {
                         Ok(Some(resolver)) => {
                             let (exit, session, counts) = (self.clone(), session.clone(), counts.clone());
-                            tasks.spawn(async move { exit.answer(resolver, &session, &counts).await });
+                            let budget = budget.clone();
+                            tasks.spawn(async move { exit.answer(resolver, (&session, &budget), &counts).await });
                         }
                         Ok(None) | Err(_) => break,
                     },
@@ -201,7 +209,12 @@ impl Exit {
     }
 
     /// Answers a request, and carries what it asks for.
-    async fn answer(&self, resolver: RequestResolver<Adapter, Bytes>, session: &Session, counts: &Counts) {
+    async fn answer(
+        &self,
+        resolver: RequestResolver<Adapter, Bytes>,
+        (session, budget): (&Session, &Budget),
+        counts: &Counts,
+    ) {
         // A request that does not come in time is dropped, which resets its stream.
         let Ok(Ok((request, mut stream))) = timeout(PATIENCE, resolver.resolve_request()).await else { return };
         let is_known = request.headers().get(header::PROXY_AUTHORIZATION);
@@ -209,7 +222,9 @@ impl Exit {
             return refuse(&mut stream, Unreached::Unknown.status(), Some(Unreached::Unknown)).await;
         }
         if counts.known.fetch_add(1, Ordering::Relaxed) == 0 {
-            session.connection().set_receive_window(VarInt::from_u32(UNREAD.1));
+            budget.lift();
+            session.connection().set_receive_window(VarInt::from_u32(UNREAD));
+            session.connection().set_max_concurrent_bi_streams(VarInt::from_u32(MOST_STREAMS.1));
             choose(session, &request);
         }
         let is_extended = request.extensions().get::<h3::ext::Protocol>().is_some();
@@ -232,16 +247,36 @@ impl Exit {
             return;
         }
         let (sends, receives) = stream.split();
-        let carried = join(tcp, sends, receives).await;
+        let carried = join(tcp, sends, Receiving::new(receives), session.connection()).await;
         counts.received.fetch_add(carried.into_stream, Ordering::Relaxed);
         counts.sent.fetch_add(carried.out_of_stream, Ordering::Relaxed);
     }
 }
 
-/// Takes the control that a client names, if there is such a one; otherwise the present one stays.
+/// Finds a control for connections between proxies and exits.
+///
+/// # Errors
+/// If there is none of this name, or it counts marks, which HTTP/3 does not report.
+pub fn control(name: &str) -> Result<Protocol, ControlError> {
+    let protocol = named(name)?;
+    if protocol.capabilities().is_scalable() { Err(ControlError::Marks(protocol.title())) } else { Ok(protocol) }
+}
+
+/// The reason why a control does not suit a proxy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ControlError {
+    /// It does not suit real connections.
+    #[error(transparent)]
+    Unsuited(#[from] Unsuited),
+    /// It counts marks.
+    #[error("{0} counts marks of packets, which proxies do not report; choose another control")]
+    Marks(&'static str),
+}
+
+/// Takes the control that a client names, if it suits; otherwise the present one stays.
 fn choose(session: &Session, request: &Request<()>) {
     let name = request.headers().get(CONTROL).and_then(|value| value.to_str().ok());
-    if let Some(protocol) = name.and_then(|name| named(name).ok()) {
+    if let Some(protocol) = name.and_then(|name| control(name).ok()) {
         let _ = session.group().choose(&protocol);
     }
 }
@@ -266,5 +301,5 @@ async fn refuse(stream: &mut ServerStream, status: StatusCode, reason: Option<Un
 
 /// The settings of connections between proxies and exits.
 pub(crate) fn proxying() -> QuicConfig {
-    QuicConfig { receive_window: UNREAD.1, streams: MOST_STREAMS, ..QuicConfig::default() }
+    QuicConfig { receive_window: UNREAD, streams: MOST_STREAMS.1, ..QuicConfig::default() }
 }

@@ -9,7 +9,6 @@
 mod dial;
 pub mod doors;
 pub mod exit;
-mod fate;
 mod http3;
 pub mod proxy;
 pub mod rules;
@@ -17,6 +16,7 @@ pub mod socks;
 pub mod target;
 pub mod token;
 mod tunnel;
+mod unreached;
 pub mod uplink;
 
-pub use fate::Unreached;
+pub use unreached::Unreached;

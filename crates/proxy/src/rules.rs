@@ -72,10 +72,10 @@ fn hosts(text: &str) -> Option<Hosts> {
     }
     let plain = unbracketed(text)?;
     if let Ok(network) = plain.parse::<IpNet>() {
-        return Some(Hosts::Network(network.trunc()));
+        return Some(Hosts::Network(of_v4(network)?.trunc()));
     }
     match Host::parse(&plain).ok()? {
-        Host::Address(address) => Some(Hosts::Network(address.into())),
+        Host::Address(address) => Some(Hosts::Network(self::plain(address).into())),
         Host::Name(name) => Some(Hosts::Name(name)),
     }
 }
@@ -132,6 +132,12 @@ impl Rules {
         }
     }
 
+    /// Whether an address of a target is allowed by a rule that names it, and not only as one of all that are public.
+    pub fn name(&self, target: &Target, address: SocketAddr) -> bool {
+        let named = self.0.iter().filter(|rule| rule.hosts != Hosts::Public).cloned();
+        Self(named.collect()).allow(target, address)
+    }
+
     /// Whether an address of a target is allowed.
     pub fn allow(&self, target: &Target, address: SocketAddr) -> bool {
         let ip = plain(address.ip());
@@ -144,6 +150,15 @@ impl Rules {
                 (Hosts::Name(_) | Hosts::Below(_), Host::Address(_)) => false,
             }
         })
+    }
+}
+
+/// The network that packets go to: of one that stands for a network of IPv4, that network; nothing if it has others too.
+fn of_v4(network: IpNet) -> Option<IpNet> {
+    let IpNet::V6(v6) = network else { return Some(network) };
+    match v6.addr().to_ipv4_mapped() {
+        Some(v4) => IpNet::new(v4.into(), v6.prefix_len().checked_sub(96)?).ok(),
+        None => Some(network),
     }
 }
 
@@ -309,6 +324,8 @@ mod tests {
             assert_eq!(text.parse::<Rule>().unwrap().to_string(), text);
         }
         assert_eq!("10.1.2.3".parse::<Rule>().unwrap().to_string(), "10.1.2.3/32");
+        assert_eq!("[::ffff:10.0.0.0]/104:22".parse::<Rule>().unwrap().to_string(), "10.0.0.0/8:22");
+        assert_eq!("[::ffff:10.0.0.1]".parse::<Rule>().unwrap().to_string(), "10.0.0.1/32");
         assert_eq!("2001:db8::1".parse::<Rule>().unwrap().to_string(), "[2001:db8::1]/128");
         assert_eq!("[2001:db8::1]:22".parse::<Rule>().unwrap().to_string(), "[2001:db8::1]/128:22");
         for text in [
@@ -324,6 +341,7 @@ mod tests {
             "a b",
             "[10.0.0.1]",
             "[a]",
+            "[::ffff:0.0.0.0]/90",
             "[2001:db8::1",
             "2001:db8::1]:80",
             "public:",

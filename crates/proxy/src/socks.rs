@@ -20,7 +20,7 @@ const PASSWORD_VERSION: u8 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Method {
-    /// Not at all.
+    /// By nothing.
     None = 0,
     /// By a name and a password.
     Password = 2,

@@ -1,15 +1,21 @@
 //! A stream of HTTP/3 joined to a connection of TCP: bytes, ends and failures pass in both directions.
 
-use anabranch_live::quic::VarInt;
+use std::time::Duration;
+
+use anabranch_live::quic::{Connection, VarInt};
 use bytes::{Buf, Bytes, BytesMut};
 use h3::error::{Code, StreamError};
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::http3::{Receiver, Sender};
+use crate::http3::{Receiver, Sender, read};
 
 /// The most bytes that are read from a connection at a time.
 const PIECE: usize = 32 << 10;
+
+/// Silence after which a peer is asked whether it is still there.
+const SILENCE: Duration = Duration::from_mins(1);
 
 /// The side of a stream that sends.
 pub(crate) trait Sends {
@@ -23,6 +29,18 @@ pub(crate) trait Receives {
     /// The next bytes; none at the end.
     fn receive(&mut self) -> impl Future<Output = Result<Option<impl Buf + Send>, StreamError>> + Send;
     fn stop(&mut self);
+}
+
+/// A stream that is read until its end.
+pub(crate) struct Receiving<S> {
+    stream: S,
+    is_over: bool,
+}
+
+impl<S> Receiving<S> {
+    pub fn new(stream: S) -> Self {
+        Self { stream, is_over: false }
+    }
 }
 
 macro_rules! streams {
@@ -41,13 +59,14 @@ macro_rules! streams {
             }
         }
 
-        impl Receives for h3::$side::RequestStream<Receiver, Bytes> {
+        impl Receives for Receiving<h3::$side::RequestStream<Receiver, Bytes>> {
             async fn receive(&mut self) -> Result<Option<impl Buf + Send>, StreamError> {
-                self.recv_data().await
+                let Self { stream, is_over } = self;
+                std::future::poll_fn(|context| read(is_over, || stream.poll_recv_data(context))).await
             }
 
             fn stop(&mut self) {
-                self.stop_sending(Code::H3_CONNECT_ERROR);
+                self.stream.stop_sending(Code::H3_CONNECT_ERROR);
             }
         }
     };
@@ -65,11 +84,13 @@ pub struct Carried {
     pub out_of_stream: u64,
 }
 
-/// Carries bytes between a connection of TCP and a stream until both directions have ended, or one has failed. A connection
-/// that failed resets the stream, and the other way round, so that neither end takes what it has for the whole.
-pub(crate) async fn join(tcp: TcpStream, sends: impl Sends, receives: impl Receives) -> Carried {
+/// Carries bytes between a connection of TCP and a stream until both directions have ended, one has failed, or the
+/// connection of the stream has closed. A connection that failed resets the stream, and the other way round, so that neither
+/// end takes what it has for the whole.
+pub(crate) async fn join(tcp: TcpStream, sends: impl Sends, receives: impl Receives, quic: &Connection) -> Carried {
+    keep_alive(&tcp);
     let (mut reader, mut writer) = tcp.into_split();
-    let (carried, has_failed) = carry(&mut reader, &mut writer, sends, receives).await;
+    let (carried, has_failed) = carry(&mut reader, &mut writer, sends, receives, quic).await;
     if has_failed && let Ok(tcp) = reader.reunite(writer) {
         // With no time to linger the connection is reset. An error shows that it is gone already.
         let _ = tcp.set_zero_linger();
@@ -77,22 +98,46 @@ pub(crate) async fn join(tcp: TcpStream, sends: impl Sends, receives: impl Recei
     carried
 }
 
-/// Carries bytes in both directions; also whether one has failed, which has reset the stream then.
+/// Has the kernel ask a silent peer whether it is still there.
+fn keep_alive(tcp: &TcpStream) {
+    let asking = TcpKeepalive::new().with_time(SILENCE).with_interval(SILENCE / 4);
+    // A socket that cannot has other ends.
+    let _ = SockRef::from(tcp).set_tcp_keepalive(&asking);
+}
+
+/// Carries bytes in both directions; also whether one has failed. A direction that has not ended then is reset.
 pub(crate) async fn carry(
     reader: &mut (impl AsyncRead + Unpin),
     writer: &mut (impl AsyncWrite + Unpin),
     mut sends: impl Sends,
     mut receives: impl Receives,
+    quic: &Connection,
 ) -> (Carried, bool) {
-    let mut carried = Carried::default();
+    let (mut carried, mut has_sent, mut has_received) = (Carried::default(), false, false);
     let outcome = {
-        let into = carry_in(reader, &mut sends, &mut carried.into_stream);
-        let out = carry_out(&mut receives, writer, &mut carried.out_of_stream);
-        tokio::try_join!(into, out)
+        let into = async {
+            carry_in(reader, &mut sends, &mut carried.into_stream).await?;
+            has_sent = true;
+            Ok(())
+        };
+        let out = async {
+            carry_out(&mut receives, writer, &mut carried.out_of_stream).await?;
+            has_received = true;
+            Ok(())
+        };
+        let both = async { tokio::try_join!(into, out).map(|_| ()) };
+        tokio::select! {
+            outcome = both => outcome,
+            _ = quic.closed() => Err(()),
+        }
     };
     if outcome.is_err() {
-        sends.reset();
-        receives.stop();
+        if !has_sent {
+            sends.reset();
+        }
+        if !has_received {
+            receives.stop();
+        }
     }
     (carried, outcome.is_err())
 }
@@ -122,7 +167,7 @@ async fn carry_out(
     writer.shutdown().await.map_err(|_| ())
 }
 
-/// The code with which connections end that nobody needs any more.
+/// The code of a connection that ends as it should.
 pub(crate) fn no_error() -> VarInt {
     VarInt::from_u64(Code::H3_NO_ERROR.value()).unwrap_or(VarInt::MAX)
 }

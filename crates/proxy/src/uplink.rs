@@ -6,20 +6,21 @@ use std::time::Duration;
 
 use anabranch_live::PathReport;
 use anabranch_live::connect::{ClientSession, Target as Server};
+use anabranch_live::quic::{Connection, ConnectionError};
 use anabranch_live::session::{Application, Session};
 use anabranch_live::url::Url;
 use anabranch_proto::Protocol;
 use bytes::Bytes;
 use h3::client::RequestStream;
-use http::{Method, Request, StatusCode, Uri, header};
+use http::{Method, Request, Response, StatusCode, Uri, header};
 use tokio::sync::watch;
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at};
 
 use crate::exit::{CONTROL, proxying};
-use crate::fate::Unreached;
 use crate::http3::{self, ALPN, Asking, BidiStream};
-use crate::target::Target;
+use crate::target::{Host, Target};
 use crate::token::Token;
+use crate::unreached::Unreached;
 
 /// The longest wait of a request for a connection to the exit.
 const WAIT: Duration = Duration::from_secs(10);
@@ -59,14 +60,27 @@ pub enum UplinkState {
     Down(String),
 }
 
-/// A stream to a target.
+/// A stream to a target, and the connection that it is of.
+pub(crate) struct Tunnel {
+    pub stream: Stream,
+    pub quic: Connection,
+}
+
+/// A stream to an exit.
 pub(crate) type Stream = RequestStream<BidiStream<Bytes>, Bytes>;
+
+/// A connection to an exit, on which requests can be sent.
+#[derive(Clone)]
+struct Line {
+    asking: Asking,
+    quic: Connection,
+}
 
 /// Opens streams to targets over the connection to an exit.
 #[derive(Clone)]
 pub(crate) struct Uplink {
     exit: Arc<Exit>,
-    asking: watch::Receiver<Option<Asking>>,
+    line: watch::Receiver<Option<Line>>,
 }
 
 impl Uplink {
@@ -76,63 +90,117 @@ impl Uplink {
         tell: impl Fn(UplinkState) + Send + Sync + 'static,
     ) -> (Self, impl Future<Output = ()> + Send) {
         let exit = Arc::new(exit);
-        let (give, asking) = watch::channel(None);
-        (Self { exit: exit.clone(), asking }, keep(exit, give, tell))
+        let (give, line) = watch::channel(None);
+        (Self { exit: exit.clone(), line }, keep(exit, give, tell))
     }
 
-    /// Opens a stream to a target.
+    /// Opens a stream to a target. Where the connection to the exit is lost before the answer, the next one is tried.
     ///
     /// # Errors
     /// If there is no connection to the exit, or the exit does not reach the target.
-    pub async fn open(&self, target: &Target) -> Result<Stream, Unreached> {
-        let mut asking = self.asking.clone();
-        let there = timeout(WAIT, asking.wait_for(Option::is_some)).await.map_err(|_| Unreached::NoExit)?;
-        let mut asking = there.ok().and_then(|asking| asking.clone()).ok_or(Unreached::NoExit)?;
-        let asked = timeout(ANSWER_TIME, async {
-            let mut stream = asking.send_request(self.request(target)).await.map_err(|_| Unreached::NoExit)?;
-            let answer = stream.recv_response().await.map_err(|_| Unreached::NoExit)?;
-            Ok((stream, answer))
-        });
-        let (stream, answer) = asked.await.unwrap_or(Err(Unreached::TimedOut))?;
-        if answer.status() == StatusCode::OK {
-            return Ok(stream);
+    pub async fn open(&self, target: &Target) -> Result<Tunnel, Unreached> {
+        let end = Instant::now() + WAIT;
+        let mut lines = self.line.clone();
+        loop {
+            let there = timeout_at(end, lines.wait_for(Option::is_some)).await.map_err(|_| Unreached::NoExit)?;
+            let mut line = there.ok().and_then(|line| line.clone()).ok_or(Unreached::NoExit)?;
+            lines.mark_unchanged();
+            let request = self.exit.request(Method::CONNECT, &target.to_string());
+            match timeout(ANSWER_TIME, ask(&mut line.asking, request)).await {
+                Ok(Some((stream, answer))) if answer.status() == StatusCode::OK => {
+                    return Ok(Tunnel { stream, quic: line.quic });
+                }
+                Ok(Some((_, answer))) => {
+                    let header = answer.headers().get("proxy-status").and_then(|value| value.to_str().ok());
+                    return Err(Unreached::read(answer.status(), header));
+                }
+                Ok(None) => {
+                    let next = timeout_at(end, lines.changed()).await;
+                    next.ok().and_then(Result::ok).ok_or(Unreached::NoExit)?;
+                }
+                Err(_) => return Err(Unreached::TimedOut),
+            }
         }
-        let header = answer.headers().get("proxy-status").and_then(|value| value.to_str().ok());
-        Err(Unreached::read(answer.status(), header))
     }
+}
 
-    fn request(&self, target: &Target) -> Request<()> {
-        let authority = target.to_string().parse::<http::uri::Authority>().expect("targets are written as authorities");
-        let uri = Uri::builder().authority(authority).build().expect("an authority is enough");
-        let request = Request::builder().method(Method::CONNECT).uri(uri);
-        let request = request.header(header::PROXY_AUTHORIZATION, self.exit.token.header());
-        request.header(CONTROL, &self.exit.control).body(()).expect("tokens and names of controls are plain")
+/// Sends a request, and waits for the answer; nothing if the connection does not carry it.
+async fn ask(asking: &mut Asking, request: Request<()>) -> Option<(Stream, Response<()>)> {
+    let mut stream = asking.send_request(request).await.ok()?;
+    let answer = stream.recv_response().await.ok()?;
+    Some((stream, answer))
+}
+
+impl Exit {
+    fn request(&self, method: Method, authority: &str) -> Request<()> {
+        let uri = Uri::builder().authority(authority);
+        let uri = if method == Method::CONNECT { uri } else { uri.scheme("https").path_and_query("/") };
+        let uri = uri.build().expect("targets are written as authorities");
+        let request = Request::builder().method(method).uri(uri);
+        let request = request.header(header::PROXY_AUTHORIZATION, self.token.header());
+        request.header(CONTROL, &self.control).body(()).expect("tokens and names of controls are plain")
     }
 }
 
 /// Keeps a connection to the exit; does not return.
-async fn keep(exit: Arc<Exit>, give: watch::Sender<Option<Asking>>, tell: impl Fn(UplinkState) + Send + Sync) {
+async fn keep(exit: Arc<Exit>, give: watch::Sender<Option<Line>>, tell: impl Fn(UplinkState) + Send + Sync) {
     let mut pause = BACK_OFF.0;
     loop {
         let reason = match connect(&exit).await {
-            Ok(session) => match http3::ask(session.session.connection().clone()).await {
-                Ok((mut keeping, asking)) => {
+            Ok(session) => {
+                let reason = hold(&exit, &session.session, &give, &tell).await;
+                if give.send_replace(None).is_some() {
                     pause = BACK_OFF.0;
-                    give.send_replace(Some(asking));
-                    let ended = tokio::select! {
-                        error = std::future::poll_fn(|context| keeping.poll_close(context)) => error.to_string(),
-                        never = watch_paths(&session.session, &tell) => never,
-                    };
-                    give.send_replace(None);
-                    ended
                 }
-                Err(error) => error,
-            },
+                reason
+            }
             Err(error) => error,
         };
         tell(UplinkState::Down(reason));
         sleep(pause).await;
         pause = (2 * pause).min(BACK_OFF.1);
+    }
+}
+
+/// Uses a connection until it is lost; why it was.
+async fn hold(
+    exit: &Exit,
+    session: &Session,
+    give: &watch::Sender<Option<Line>>,
+    tell: &(impl Fn(UplinkState) + Send + Sync),
+) -> String {
+    let (mut keeping, mut asking) = match http3::ask(session.connection().clone()).await {
+        Ok(both) => both,
+        Err(error) => return error,
+    };
+    let line = Line { asking: asking.clone(), quic: session.connection().clone() };
+    let using = async {
+        // The exit waits for the token, and it alone knows whether it is right.
+        let host = Host::parse(&exit.url.host).map_or_else(|_| "exit".to_owned(), |host| host.to_string());
+        let request = exit.request(Method::OPTIONS, &host);
+        match timeout(ANSWER_TIME, ask(&mut asking, request)).await {
+            Ok(Some((_, answer))) if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+                return Unreached::Unknown.to_string();
+            }
+            Ok(_) => {}
+            Err(_) => return "the exit does not answer".to_owned(),
+        }
+        give.send_replace(Some(line));
+        watch_paths(session, tell).await
+    };
+    tokio::select! {
+        _ = std::future::poll_fn(|context| keeping.poll_close(context)) => lost(session),
+        reason = using => reason,
+    }
+}
+
+/// Why a connection was lost.
+fn lost(session: &Session) -> String {
+    match session.connection().close_reason() {
+        Some(ConnectionError::ApplicationClosed(_)) => "the exit has closed the connection".to_owned(),
+        Some(ConnectionError::TimedOut) => "no path answers any more".to_owned(),
+        Some(other) => other.to_string(),
+        None => "the exit breaks the rules of HTTP/3".to_owned(),
     }
 }
 

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use anabranch_live::control::named;
 use anabranch_live::running::Running;
 use anabranch_live::security::Identity;
 use anabranch_live::url::Url;
 use anabranch_proxy::doors::{Door, Kind, Password};
-use anabranch_proxy::exit::{ExitError, ExitEvent, ExitService, exit};
+use anabranch_proxy::exit::{ExitError, ExitEvent, ExitService, control as suited, exit};
 use anabranch_proxy::proxy::{ProxyEvent, ProxyService, proxy};
 use anabranch_proxy::rules::{Rule, Rules};
 use anabranch_proxy::token::Token;
@@ -51,7 +50,7 @@ impl PyExit {
             host,
             tokens: tokens.iter().map(|text| Token::new(text)).collect::<Result<_, _>>().map_err(wrong)?,
             rules: if rules.is_empty() { Rules::default() } else { rules.into_iter().collect() },
-            control: named(control).map_err(wrong)?,
+            control: suited(control).map_err(wrong)?,
         };
         let running = Running::start(|events| exit(service, events)).map_err(failed)?;
         Ok(Self { running: Mutex::new(Some(running)) })
@@ -66,7 +65,7 @@ impl PyExit {
                 let left = (client.remote, client.is_known, client.tunnels, client.sent, client.received);
                 Ok(Some((None, Some(left))))
             }
-            Some(ExitEvent::Failed(error @ ExitError::Listen { .. })) => Err(failed(error)),
+            Some(ExitEvent::Failed(error @ (ExitError::Listen { .. } | ExitError::Closed))) => Err(failed(error)),
             Some(ExitEvent::Failed(error)) => Err(wrong(error)),
         }
     }
@@ -99,7 +98,7 @@ impl PyProxy {
     ) -> PyResult<Self> {
         let password = password.map(|(name, password)| Password { name, password });
         let url: Url = url.parse().map_err(wrong)?;
-        let protocol = named(&control).map_err(wrong)?;
+        let protocol = suited(&control).map_err(wrong)?;
         let token = Token::new(token).map_err(wrong)?;
         let doors = |kind, texts: Vec<String>| {
             let door = |text: &String| Ok(Door { kind, address: address(text)?, password: password.clone() });

@@ -19,9 +19,9 @@ from anabranch.transfer.files import identity_file
 
 HELP = """Be the exit of proxies: connect to targets for them.
 
-`anabranch proxy` on another machine carries connections of its programs to here over several paths. Who uses the exit
-has to show the token in --token-file, which is made if there is no such file. Without --allow all public addresses are
-allowed, and no others: nobody reaches this machine and its neighbours through it. Names are looked up here.
+`anabranch proxy` on another machine carries connections of its programs to here over several paths. Clients have to
+show the token in --token-file; the file is made if it does not exist. Without --allow all public addresses are
+allowed, and no others: clients do not reach this machine and private networks through it. Names are looked up here.
 
 The exit speaks HTTP/3 with CONNECT, so that other clients can use it too. Ctrl-C ends it.
 """
@@ -46,8 +46,8 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="TARGETS",
-            help="Targets that are allowed: public, 10.0.0.0/8, example.org or *.example.org, with a port behind a "
-            "colon if only this one is. Repeatable. Default: public.",
+            help="Targets that are allowed: public, 10.0.0.0/8, example.org or *.example.org, a port behind a colon "
+            "allows this one alone. Repeatable. Default: public.",
         ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name or address to put into the URL.")] = None,

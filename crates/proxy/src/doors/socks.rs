@@ -8,13 +8,13 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::{PATIENCE, Password};
-use crate::fate::Unreached;
 use crate::socks::{
     MOST_MESSAGE, Method, Reply, Request, SocksError, read_methods, read_password, read_request, write_accepted,
     write_method, write_reply,
 };
-use crate::tunnel::join;
-use crate::uplink::Uplink;
+use crate::tunnel::{Receiving, join};
+use crate::unreached::Unreached;
+use crate::uplink::{Tunnel, Uplink};
 
 /// The address in answers: what the exit uses is its own affair.
 const NOWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
@@ -27,7 +27,7 @@ pub(super) async fn serve(mut stream: TcpStream, uplink: &Uplink, password: Opti
         return refuse(&mut stream, Reply::NotServed).await;
     };
     match uplink.open(&target).await {
-        Ok(mut tunnel) => {
+        Ok(Tunnel { stream: mut tunnel, quic }) => {
             if stream.write_all(&write_reply(Reply::Succeeded, NOWHERE)).await.is_err() {
                 return;
             }
@@ -36,7 +36,7 @@ pub(super) async fn serve(mut stream: TcpStream, uplink: &Uplink, password: Opti
                 return;
             }
             let (sends, receives) = tunnel.split();
-            join(stream, sends, receives).await;
+            join(stream, sends, Receiving::new(receives), &quic).await;
         }
         Err(reason) => refuse(&mut stream, Unreached::reply(reason)).await,
     }
@@ -69,7 +69,7 @@ async fn agree(stream: &mut TcpStream, bytes: &mut BytesMut, password: Option<&P
     next(stream, bytes, read_request).await
 }
 
-/// Reads the next message; an application that sends none is told what it can be told.
+/// Reads the next message; nothing if the application leaves or breaks the rules, of which it is told where SOCKS can.
 async fn next<T>(
     stream: &mut TcpStream,
     bytes: &mut BytesMut,

@@ -1,7 +1,12 @@
 //! Connections of the QUIC library, as the HTTP/3 library uses them.
+//!
+//! The HTTP/3 library reads ahead whenever it is asked for data, so that flow control would not hold. [`read`] lets it read
+//! only when it has nothing left to give.
 
+use std::cell::Cell;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 
 use anabranch_live::quic::{self, Connection, ConnectionError, ReadError, VarInt, WriteError};
@@ -18,16 +23,76 @@ type Waiting<T> = Pin<Box<dyn Future<Output = Result<T, ConnectionError>> + Send
 /// Both directions of a stream.
 type Both = (quic::SendStream, quic::RecvStream);
 
+thread_local! {
+    /// Whether receivers may read now, and whether one has found the end of its stream.
+    static READING: Cell<(bool, bool)> = const { Cell::new((true, false)) };
+}
+
+/// Polls for the data of a stream: first for what has been read already, then for what one read brings. An empty frame is
+/// not the end of the stream, which `is_over` keeps.
+pub(crate) fn read<T, E>(
+    is_over: &mut bool,
+    mut poll: impl FnMut() -> Poll<Result<Option<T>, E>>,
+) -> Poll<Result<Option<T>, E>> {
+    let with = |may_read: bool, poll: &mut dyn FnMut() -> Poll<Result<Option<T>, E>>| {
+        READING.set((may_read, false));
+        let outcome = poll();
+        let (_, has_ended) = READING.replace((true, false));
+        (outcome, has_ended)
+    };
+    loop {
+        match with(false, &mut poll).0 {
+            Poll::Ready(Ok(None)) if *is_over => return Poll::Ready(Ok(None)),
+            Poll::Pending | Poll::Ready(Ok(None)) => {}
+            ready @ Poll::Ready(_) => return ready,
+        }
+        let (outcome, has_ended) = with(true, &mut poll);
+        *is_over |= has_ended;
+        if !matches!(outcome, Poll::Ready(Ok(None))) || *is_over {
+            return outcome;
+        }
+    }
+}
+
+/// What a connection may read: without bounds, or so many bytes until the peer is known.
+#[derive(Clone, Debug)]
+pub(crate) struct Budget(Arc<AtomicU64>);
+
+impl Budget {
+    /// So many bytes.
+    pub fn of(bytes: u64) -> Self {
+        Self(Arc::new(AtomicU64::new(bytes)))
+    }
+
+    /// Without bounds.
+    pub fn unbounded() -> Self {
+        Self::of(u64::MAX)
+    }
+
+    /// Takes the bounds away.
+    pub fn lift(&self) {
+        self.0.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    /// Takes some bytes; whether there were so many.
+    fn take(&self, bytes: usize) -> bool {
+        let take = |left: u64| if left == u64::MAX { Some(left) } else { left.checked_sub(bytes as u64) };
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
+    }
+}
+
 /// A connection.
 pub(crate) struct Adapter {
+    budget: Budget,
     opener: Opener,
     both: Option<Waiting<Both>>,
     one: Option<Waiting<quic::RecvStream>>,
 }
 
 impl Adapter {
-    pub fn new(connection: Connection) -> Self {
-        Self { opener: Opener { connection, both: None, one: None }, both: None, one: None }
+    pub fn new(connection: Connection, budget: Budget) -> Self {
+        let opener = Opener { connection, budget: budget.clone(), both: None, one: None };
+        Self { budget, opener, both: None, one: None }
     }
 }
 
@@ -91,7 +156,8 @@ impl<B: Buf> traits::Connection<B> for Adapter {
             let connection = connection.clone();
             Box::pin(async move { connection.accept_uni().await })
         };
-        wait(&mut self.one, cx, begin).map_ok(Receiver::new)
+        let budget = &self.budget;
+        wait(&mut self.one, cx, begin).map_ok(|stream| Receiver::new(stream, budget.clone()))
     }
 
     fn poll_accept_bidi(&mut self, cx: &mut Context<'_>) -> Poll<Result<BidiStream<B>, ConnectionErrorIncoming>> {
@@ -100,7 +166,8 @@ impl<B: Buf> traits::Connection<B> for Adapter {
             let connection = connection.clone();
             Box::pin(async move { connection.accept_bi().await })
         };
-        wait(&mut self.both, cx, begin).map_ok(BidiStream::new)
+        let budget = &self.budget;
+        wait(&mut self.both, cx, begin).map_ok(|both| BidiStream::new(both, budget.clone()))
     }
 
     fn opener(&self) -> Opener {
@@ -128,13 +195,14 @@ impl<B: Buf> traits::OpenStreams<B> for Adapter {
 /// Opens streams of a connection.
 pub(crate) struct Opener {
     connection: Connection,
+    budget: Budget,
     both: Option<Waiting<Both>>,
     one: Option<Waiting<quic::SendStream>>,
 }
 
 impl Clone for Opener {
     fn clone(&self) -> Self {
-        Self { connection: self.connection.clone(), both: None, one: None }
+        Self { connection: self.connection.clone(), budget: self.budget.clone(), both: None, one: None }
     }
 }
 
@@ -148,7 +216,8 @@ impl<B: Buf> traits::OpenStreams<B> for Opener {
             let connection = connection.clone();
             Box::pin(async move { connection.open_bi().await })
         };
-        wait(&mut self.both, cx, begin).map_ok(BidiStream::new).map_err(of_connection)
+        let budget = &self.budget;
+        wait(&mut self.both, cx, begin).map_ok(|both| BidiStream::new(both, budget.clone())).map_err(of_connection)
     }
 
     fn poll_open_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<Sender<B>, StreamErrorIncoming>> {
@@ -172,8 +241,8 @@ pub(crate) struct BidiStream<B: Buf> {
 }
 
 impl<B: Buf> BidiStream<B> {
-    fn new((sender, receiver): Both) -> Self {
-        Self { sender: Sender::new(sender), receiver: Receiver::new(receiver) }
+    fn new((sender, receiver): Both, budget: Budget) -> Self {
+        Self { sender: Sender::new(sender), receiver: Receiver::new(receiver, budget) }
     }
 }
 
@@ -227,12 +296,13 @@ impl<B: Buf> traits::SendStream<B> for BidiStream<B> {
 /// The receiving side of a stream.
 pub(crate) struct Receiver {
     stream: quic::RecvStream,
+    budget: Budget,
     piece: Box<[u8]>,
 }
 
 impl Receiver {
-    fn new(stream: quic::RecvStream) -> Self {
-        Self { stream, piece: Box::default() }
+    fn new(stream: quic::RecvStream, budget: Budget) -> Self {
+        Self { stream, budget, piece: Box::default() }
     }
 }
 
@@ -240,11 +310,22 @@ impl traits::RecvStream for Receiver {
     type Buf = Bytes;
 
     fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, StreamErrorIncoming>> {
+        if !READING.get().0 {
+            // It is polled again at once, with the right to read.
+            return Poll::Pending;
+        }
         if self.piece.is_empty() {
             self.piece = vec![0; PIECE].into_boxed_slice();
         }
         let read = ready!(self.stream.poll_read(cx, &mut self.piece)).map_err(reading)?;
+        if !self.budget.take(read) {
+            let text = "more was sent than a peer without a token may send".to_owned();
+            return Poll::Ready(Err(of_connection(ConnectionErrorIncoming::InternalError(text))));
+        }
         // Nothing read into a piece with room is the end of the stream.
+        if read == 0 {
+            READING.set((true, true));
+        }
         Poll::Ready(Ok((read > 0).then(|| Bytes::copy_from_slice(&self.piece[..read]))))
     }
 
@@ -263,11 +344,21 @@ pub(crate) struct Sender<B: Buf> {
     stream: quic::SendStream,
     /// What is being written.
     left: Option<WriteBuf<B>>,
+    is_over: bool,
+}
+
+impl<B: Buf> Drop for Sender<B> {
+    /// Resets a stream that was not finished: by itself it would end as if it were whole.
+    fn drop(&mut self) {
+        if !self.is_over {
+            let _ = self.stream.reset(code(Code::H3_REQUEST_CANCELLED.value()));
+        }
+    }
 }
 
 impl<B: Buf> Sender<B> {
     fn new(stream: quic::SendStream) -> Self {
-        Self { stream, left: None }
+        Self { stream, left: None, is_over: false }
     }
 }
 
@@ -294,12 +385,14 @@ impl<B: Buf> traits::SendStream<B> for Sender<B> {
 
     fn poll_finish(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
         ready!(self.poll_ready(cx))?;
+        self.is_over = true;
         Poll::Ready(self.stream.finish().map_err(|error| StreamErrorIncoming::Unknown(Box::new(error))))
     }
 
     fn reset(&mut self, reset_code: u64) {
         // A stream that is over has nobody to tell.
         let _ = self.stream.reset(code(reset_code));
+        self.is_over = true;
     }
 
     fn send_id(&self) -> StreamId {

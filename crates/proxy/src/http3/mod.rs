@@ -7,7 +7,7 @@ use std::time::Duration;
 use anabranch_live::quic::Connection;
 use bytes::Bytes;
 
-pub(crate) use self::adapter::{Adapter, BidiStream, Opener, Receiver, Sender};
+pub(crate) use self::adapter::{Adapter, BidiStream, Budget, Opener, Receiver, Sender, read};
 
 /// The name of HTTP/3 in the handshake.
 pub(crate) const ALPN: &[u8] = b"h3";
@@ -31,10 +31,10 @@ pub(crate) type Keeping = h3::client::Connection<Adapter, Bytes>;
 ///
 /// # Errors
 /// If the connection ends, or the peer does not begin in time.
-pub(crate) async fn serve(connection: Connection) -> Result<Requests, String> {
+pub(crate) async fn serve(connection: Connection, budget: Budget) -> Result<Requests, String> {
     let mut builder = h3::server::builder();
     builder.max_field_section_size(MOST_HEADER);
-    timely(builder.build(Adapter::new(connection))).await
+    timely(builder.build(Adapter::new(connection, budget))).await
 }
 
 /// Begins HTTP/3 as a client.
@@ -44,7 +44,7 @@ pub(crate) async fn serve(connection: Connection) -> Result<Requests, String> {
 pub(crate) async fn ask(connection: Connection) -> Result<(Keeping, Asking), String> {
     let mut builder = h3::client::builder();
     builder.max_field_section_size(MOST_HEADER);
-    timely(builder.build(Adapter::new(connection))).await
+    timely(builder.build(Adapter::new(connection, Budget::unbounded()))).await
 }
 
 async fn timely<T>(work: impl Future<Output = Result<T, h3::error::ConnectionError>>) -> Result<T, String> {

@@ -2,6 +2,8 @@
 
 mod field;
 
+use std::time::Duration;
+
 use anabranch_live::security::Identity;
 use anabranch_proxy::doors::{Door, DoorError, Kind, Password};
 use anabranch_proxy::exit::ExitEvent;
@@ -111,6 +113,7 @@ async fn what_is_not_reached_says_why() {
         "GET / HTTP/1.1",
         "GET https://127.0.0.1/ HTTP/1.1",
         "GET http://u:p@127.0.0.1/ HTTP/1.1",
+        "GET http://127.0.0.1:99999/ HTTP/1.1",
         "CONNECT x HTTP/1.1",
     ] {
         let answer = proxy.ask(&format!("{request}\r\nHost: x\r\nConnection: close\r\n\r\n")).await;
@@ -254,4 +257,87 @@ async fn a_target_that_resets_is_seen_as_a_reset() {
     drop(far);
     let outcome = timeout(LONG, near.read(&mut came)).await.unwrap();
     assert_eq!(outcome.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_proxy_stays_connected_and_a_wrong_token_is_told() {
+    let exit = start_exit("127.0.0.1:0", identity(), &["127.0.0.1"]);
+    let proxy = start_proxy(&exit.url, SECRET, None);
+    proxy.wait_until(is_up);
+    let wrong = start_proxy(&exit.url, "another-token-of-somebody", None);
+    let state = wrong.wait_until(|state| matches!(state, UplinkState::Down(_)));
+    let UplinkState::Down(reason) = state else { unreachable!() };
+    assert_eq!(reason, "the exit does not know the token");
+    // The exit waits ten seconds for a token.
+    let end = std::time::Instant::now() + Duration::from_secs(12);
+    while std::time::Instant::now() < end {
+        if let Some(ProxyEvent::Uplink(UplinkState::Down(reason))) = proxy.running.wait(Duration::from_millis(200)) {
+            panic!("{reason}");
+        }
+    }
+    round(&mut proxy.connect(&echo().await).await.unwrap(), b"still here").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_does_not_read_holds_the_sender_up() {
+    let exit = start_exit("127.0.0.1:0", identity(), &["127.0.0.1"]);
+    let proxy = start_proxy(&exit.url, SECRET, None);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut near = proxy.connect(&listener.local_addr().unwrap().to_string()).await.unwrap();
+    let (mut far, _) = listener.accept().await.unwrap();
+    let piece = vec![7; 1 << 20];
+    let mut sent = 0;
+    // What takes no more for a second is full: sockets take some megabytes, and a stream has two in flight.
+    while let Ok(written) = timeout(Duration::from_secs(1), near.write(&piece)).await {
+        sent += written.unwrap();
+        assert!(sent < 60_000_000, "all is taken");
+    }
+    // All of it comes when the target reads.
+    let mut came = 0;
+    let mut buffer = vec![0; 1 << 20];
+    while came < sent {
+        came += timeout(LONG, far.read(&mut buffer)).await.unwrap().unwrap();
+    }
+    assert_eq!(came, sent);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plain_answer_that_breaks_off_is_not_taken_for_the_whole() {
+    let exit = start_exit("127.0.0.1:0", identity(), &["127.0.0.1"]);
+    let proxy = start_proxy(&exit.url, SECRET, None);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let target = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut head = [0; 1024];
+        let _ = stream.read(&mut head).await;
+        stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhalf of it").await.unwrap();
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        stream.set_zero_linger().unwrap();
+    });
+    let request = format!("GET http://{target}/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let mut stream = TcpStream::connect(proxy.http).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    let outcome = timeout(LONG, stream.read_to_end(&mut answer)).await.unwrap();
+    let text = String::from_utf8_lossy(&answer).to_lowercase();
+    assert!(text.contains("transfer-encoding: chunked") && text.contains("half of it"), "{text}");
+    assert!(outcome.is_err() || !text.ends_with("0\r\n\r\n"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn half_closed_connections_end_with_the_connection_to_the_exit() {
+    let exit = start_exit("127.0.0.1:0", identity(), &["127.0.0.1"]);
+    let proxy = start_proxy(&exit.url, SECRET, None);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut near = proxy.connect(&listener.local_addr().unwrap().to_string()).await.unwrap();
+    let (mut far, _) = listener.accept().await.unwrap();
+    near.shutdown().await.unwrap();
+    assert_eq!(timeout(LONG, far.read(&mut [0; 1])).await.unwrap().unwrap(), 0);
+    drop(proxy);
+    let Some(ExitEvent::Left(client)) = exit.running.wait(LONG) else { panic!("nobody has left") };
+    assert_eq!(client.tunnels, 1);
+    // The target sees a reset, since this is not the end of what was to come.
+    let _ = far.write_all(b"x").await;
+    assert!(is_over(&mut far).await);
 }
