@@ -1,11 +1,11 @@
-//! How long rates stay as they are after renewals.
+//! The time for which rates stay as they are after renewals.
 //!
 //! Each renewal keeps rates as they are for a while. Renewals may follow each other without end, as where a hop comes and
 //! goes: after some of them rates move for a while, whatever comes.
 
 use anabranch_core::{Span, Time};
 
-/// How many times as long as after one renewal rates stay at most.
+/// The greatest time for which rates stay, as a multiple of that after one renewal.
 const MOST: u64 = 3;
 
 /// Until when rates stay as they are.

@@ -54,12 +54,12 @@ pub(crate) fn read<T, E>(
     }
 }
 
-/// What a connection may read: without bounds, or so many bytes until the peer is known.
+/// What a connection may read: a number of bytes until the peer is known, and then all.
 #[derive(Clone, Debug)]
 pub(crate) struct Budget(Arc<AtomicU64>);
 
 impl Budget {
-    /// So many bytes.
+    /// This number of bytes.
     pub fn of(bytes: u64) -> Self {
         Self(Arc::new(AtomicU64::new(bytes)))
     }
@@ -74,7 +74,7 @@ impl Budget {
         self.0.store(u64::MAX, Ordering::Relaxed);
     }
 
-    /// Takes some bytes; whether there were so many.
+    /// Takes some bytes; whether they were left.
     fn take(&self, bytes: usize) -> bool {
         let take = |left: u64| if left == u64::MAX { Some(left) } else { left.checked_sub(bytes as u64) };
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
