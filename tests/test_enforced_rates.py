@@ -3,6 +3,7 @@
 Rates are those of the devices that agents shape: of frames with segments and the header of Ethernet.
 """
 
+import math
 import re
 import socket
 import subprocess
@@ -129,6 +130,8 @@ class Outcome:
     def errors(self, begin_s: float, end_s: float) -> dict[str, float]:
         """Give how far the mean rate of each session is from the fair one, as a part of that."""
         inside = [sample for sample in self.samples if begin_s - SAMPLE_S <= sample.time_s <= end_s + SAMPLE_S]
+        if len(inside) < 2:
+            return {"nothing was seen": math.inf}
         first, last = inside[0], inside[-1]
         errors = {}
         for name, classes in self.classes.items():
@@ -191,7 +194,7 @@ class Report:
         wrong = [name for name, error in errors.items() if abs(error) > NEAR]
         self.wrong += [f"{event}: {name} {errors[name]:+.1%}" for name in wrong]
         shown = watcher.lab.shown() if wrong else {}
-        for name in wrong[:2]:
+        for name in [name for name in wrong if name in shown][:2]:
             paths = [(path.get("measured", {}), path["rate_bps"] / 1e6) for path in shown[name]["paths"]]
             sent = ", ".join(
                 f"{measured['rate_bps'] / 1e6:.2f} of {granted:.2f} ({measured['waiting_bytes']} wait)"
