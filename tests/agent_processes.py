@@ -86,8 +86,8 @@ class AgentProcesses:
     folder: Path
     protocol: str
     relays: Relays
-    library: Path | None = None
-    """The library that moves the clocks of agents, if it is there."""
+    preload: Path | None = None
+    """The shared object that moves the clocks of agents, if it is there."""
     gap: str = "20 ms"
     share: float = 0.97
     hops: dict[tuple[str, str], Relay] = field(default_factory=dict)
@@ -115,8 +115,8 @@ class AgentProcesses:
                 self.hops[called, caller] = self.relays.add((self._places[called], PORT))
         self._bases = {node: self._base(node) for node in self.nodes}
         for number, node in enumerate(self.nodes):
-            if self.library is not None:
-                self.clocks[node] = WallClock(self.library, Path(self._states.name) / f"clock-{number}")
+            if self.preload is not None:
+                self.clocks[node] = WallClock(self.preload, Path(self._states.name) / f"clock-{number}")
             self.write(node)
 
     def __enter__(self) -> AgentProcesses:

@@ -331,12 +331,12 @@ class Trial:
         return took
 
 
-def run(seed: int, folder: Path, library: Path | None) -> Outcome:
+def run(seed: int, folder: Path, preload: Path | None) -> Outcome:
     """Run the trial of a seed in a folder."""
     plan = drawn(seed)
     with (
         Relays(seed) as relays,
-        AgentProcesses(plan.network, folder / "net", plan.protocol, relays, library) as agents,
+        AgentProcesses(plan.network, folder / "net", plan.protocol, relays, preload) as agents,
     ):
         trial = Trial(plan, agents)
         try:

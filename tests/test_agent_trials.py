@@ -15,7 +15,7 @@ from agent_trial import Outcome, run
 from anabranch import _core
 from labs import ATTEMPTS
 from trial_plans import drawn
-from wall_clock import clock_library
+from wall_clock import clock_preload
 
 pytestmark = [
     pytest.mark.alone,
@@ -45,9 +45,9 @@ HALT_S = 0.5
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
-    """The library that moves the clocks of agents; without a C compiler clocks stay."""
-    return clock_library(tmp_path_factory.mktemp("clock"))
+def preload(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
+    """The shared object that moves the clocks of agents; without a C compiler clocks stay."""
+    return clock_preload(tmp_path_factory.mktemp("clock"))
 
 
 def faults(outcome: Outcome) -> list[str]:
@@ -67,10 +67,10 @@ def faults(outcome: Outcome) -> list[str]:
 
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_whatever_happens_rates_are_fair_soon_after_and_nothing_stays_behind(
-    seed: int, library: Path | None, tmp_path: Path
+    seed: int, preload: Path | None, tmp_path: Path
 ) -> None:
     for attempt in range(1, ATTEMPTS + 1):
-        outcome = run(seed, tmp_path / str(attempt), library)
+        outcome = run(seed, tmp_path / str(attempt), preload)
         found = faults(outcome)
         print(outcome)
         if not found or outcome.late_s < HALT_S:

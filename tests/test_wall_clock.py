@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from wall_clock import WallClock, wanted_library
+from wall_clock import WallClock, wanted_preload
 
 PROGRAM = """
 import sys, time
@@ -16,7 +16,7 @@ for line in sys.stdin:
 
 
 def test_the_clock_of_a_program_jumps_while_it_runs(tmp_path: Path) -> None:
-    clock = WallClock(wanted_library(tmp_path), tmp_path / "ahead")
+    clock = WallClock(wanted_preload(tmp_path), tmp_path / "ahead")
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM],
         env=os.environ | clock.environment,

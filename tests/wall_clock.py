@@ -1,4 +1,4 @@
-"""Programs whose wall clock a test moves while they run, by a library that is loaded before those of the system.
+"""Programs whose wall clock a test moves while they run, by a shared object that is loaded before those of the system.
 
 Monotonic clocks, by which programs measure time, go on as they are.
 """
@@ -69,9 +69,9 @@ time_t time(time_t *now) {
 class WallClock:
     """The wall clock of programs that have its environment."""
 
-    def __init__(self, library: Path, place: Path) -> None:
+    def __init__(self, shared_object: Path, place: Path) -> None:
         self._place = place
-        self.environment = {"LD_PRELOAD": str(library), "WALL_CLOCK_AHEAD": str(place)}
+        self.environment = {"LD_PRELOAD": str(shared_object), "WALL_CLOCK_AHEAD": str(place)}
         self.ahead_s = 0
         self.move(0)
 
@@ -85,21 +85,21 @@ class WallClock:
             os.close(file)
 
 
-def clock_library(folder: Path) -> Path | None:
-    """Compile the library; None where it cannot be."""
+def clock_preload(folder: Path) -> Path | None:
+    """Compile the shared object; None where it cannot be."""
     compiler = shutil.which("cc")
     if compiler is None or sys.platform != "linux":
         return None
-    source, library = folder / "wall_clock.c", folder / "wall_clock.so"
+    source, shared_object = folder / "wall_clock.c", folder / "wall_clock.so"
     source.write_text(SOURCE)
-    command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(library), str(source), "-ldl"]
+    command = [compiler, "-shared", "-fPIC", "-O1", "-o", str(shared_object), str(source), "-ldl"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    return library if done.returncode == 0 else None
+    return shared_object if done.returncode == 0 else None
 
 
-def wanted_library(folder: Path) -> Path:
-    """Compile the library, or skip the test."""
-    library = clock_library(folder)
-    if library is None:
-        pytest.skip("no C compiler makes a library that moves the clocks of programs")
-    return library
+def wanted_preload(folder: Path) -> Path:
+    """Compile the shared object, or skip the test."""
+    shared_object = clock_preload(folder)
+    if shared_object is None:
+        pytest.skip("no C compiler makes a shared object that moves the clocks of programs")
+    return shared_object

@@ -13,6 +13,7 @@ import typer
 from anabranch import _core
 from anabranch.commands.grants import Demand, Grant, granted, links_over
 from anabranch.commands.groups import Groups, path_groups
+from anabranch.commands.via import Via, via_names
 from anabranch.errors import NoLivePartError
 from anabranch.transfer.files import check_groups
 
@@ -64,15 +65,7 @@ def command(
         Path | None, typer.Option(help="With --serve: a PEM file with a certificate. Default: a new one.")
     ] = None,
     key: Annotated[Path | None, typer.Option(help="With --serve: a PEM file with the key of the certificate.")] = None,
-    via: Annotated[
-        str | None,
-        typer.Option(
-            "--via",
-            "-B",
-            metavar="A,B",
-            help="Addresses or interfaces, a path over each; A=PEER connects to PEER.",
-        ),
-    ] = None,
+    via: Via = None,
     control: Annotated[
         str,
         typer.Option(
@@ -138,7 +131,7 @@ def command(
         return
     assert url is not None
     seconds = TIME_S if time is None and amount is None else None if time is None else _seconds(time)
-    paths = [] if via is None else [name.strip() for name in via.split(",")]
+    paths = via_names(via)
     numbers, follow = path_groups(groups, paths, fetches=reverse)
     with ExitStack() as stack:
         rates = granted(grant, demand, "perf", stack, paths=max(len(paths), 2))

@@ -11,6 +11,7 @@ import typer
 from anabranch import _core
 from anabranch.commands.text import printable
 from anabranch.commands.tokens import read_password, read_token
+from anabranch.commands.via import Via, via_names
 from anabranch.errors import NoLivePartError
 
 HELP = """Carry connections of any program over several paths to an exit.
@@ -34,15 +35,7 @@ CONTROL = "lia"
 def command(
     url: Annotated[str, typer.Argument(help="The URL that the exit prints: anabranch://HOST:PORT/?pin=...")],
     token_file: Annotated[Path, typer.Option(help="File with the token of the exit.")],
-    via: Annotated[
-        str | None,
-        typer.Option(
-            "--via",
-            "-B",
-            metavar="A,B",
-            help="Addresses or interfaces, a path over each; A=PEER connects to PEER.",
-        ),
-    ] = None,
+    via: Via = None,
     control: Annotated[str, typer.Option("--control", "-C", help="Congestion control in both directions.")] = CONTROL,
     socks: Annotated[
         list[str] | None,
@@ -64,7 +57,7 @@ def command(
     """Run `HELP`."""
     if not _core.HAS_LIVE:
         raise NoLivePartError
-    paths = [] if via is None else [name.strip() for name in via.split(",")]
+    paths = via_names(via)
     password = None if password_file is None else read_password(password_file)
     token = read_token(token_file)
     asked = socks or http
