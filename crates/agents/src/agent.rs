@@ -21,6 +21,10 @@ pub enum Event {
     Up(AgentId),
     /// The connection to a neighbour has closed.
     Down(AgentId),
+    /// Nothing was heard from a neighbour since a time, though the connection is open.
+    Silent(AgentId, Time),
+    /// A neighbour that was silent is heard again.
+    Alive(AgentId),
     /// A message from a neighbour has arrived.
     Hop(AgentId, HopMessage),
     /// A request of an application has arrived.
@@ -90,7 +94,8 @@ impl Agent {
             counts: Counts::default(),
             is_draining: false,
         };
-        if agent.settings.has_run {
+        if let Some(until) = agent.neighbours.take_unheard() {
+            agent.hold.wait(now, until);
             agent.hold.renew(now);
         }
         agent
@@ -101,6 +106,8 @@ impl Agent {
         match event {
             Event::Up(id) => self.neighbours.on_up(now, id),
             Event::Down(id) => self.neighbours.on_down(now, id),
+            Event::Silent(id, since) => self.neighbours.on_silent(id, since),
+            Event::Alive(id) => self.neighbours.on_alive(id),
             Event::Hop(id, message) => {
                 let parcel = self.neighbours.on_message(now, id, message);
                 self.follow_renewal(now);
@@ -211,6 +218,10 @@ impl Agent {
             for (link, capacity) in self.links.to(id) {
                 self.announce(now, link, if is_up { capacity } else { Rate(0.0) });
             }
+        }
+        if let Some(until) = self.neighbours.take_unheard() {
+            let held = self.hold.wait(now, until);
+            self.clients.values_mut().for_each(|client| client.session.hold(held));
         }
         while self.neighbours.take_renewed() {
             self.counts.renewals += 1;

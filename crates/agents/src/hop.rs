@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use crate::link_states::{LinkKey, LinkStates};
-use crate::message::{AgentId, HopMessage, Instance, Parcel, Payload};
+use crate::message::{AgentId, HopMessage, Instance, Parcel, Payload, Unheard};
 use crate::waiting::Waiting;
 
 /// Number of messages after which an acknowledgement is sent.
@@ -110,6 +110,11 @@ impl Hop {
     /// Notes a renewal of an agent that the neighbour is to hear of before any later packet.
     pub fn tell_renewal(&mut self, agent: AgentId, renewal: Payload) {
         self.waits.add_renewal(agent, renewal);
+    }
+
+    /// Notes news of an agent that does not hear sources.
+    pub fn tell_unheard(&mut self, news: Unheard) {
+        self.waits.add_unheard(news);
     }
 
     /// Notes a link of which the neighbour is to hear the last news.

@@ -47,6 +47,7 @@ mod links;
 pub mod message;
 mod neighbours;
 mod proofs;
+mod pulse;
 mod renewals;
 mod rising;
 mod session;
@@ -54,6 +55,7 @@ mod settings;
 mod standing;
 #[cfg(test)]
 mod tests;
+mod unheard;
 mod view;
 mod waiting;
 
@@ -62,9 +64,10 @@ pub use counts::Counts;
 pub use links::LinkSettings;
 pub use message::{
     AgentId, Answer, Ask, ClientId, Fields, HopMessage, Instance, LinkNews, MessageError, Parcel, Payload, Refusal,
-    Stamp, Step,
+    Stamp, Step, Unheard,
 };
 pub use proofs::{Proofs, Unproved};
+pub use pulse::Pulse;
 pub use settings::Settings;
 pub use view::{Limit, LinkView, NeighbourState, NeighbourView, PathView, SessionState, SessionView, View};
 

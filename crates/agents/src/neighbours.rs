@@ -3,20 +3,26 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use anabranch_core::{Span, Time, units::SECOND};
+use anabranch_core::units::{MILLISECOND, SECOND};
+use anabranch_core::{Span, Time};
 
 use crate::agent::Action;
 use crate::hop::{Heard, Hop};
 use crate::link_states::{LinkStates, Offer};
-use crate::message::{AgentId, HopMessage, LinkNews, Parcel, Payload, Stamp, renewal_text};
+use crate::message::{AgentId, HopMessage, LinkNews, Parcel, Payload, Stamp, Unheard, renewal_text};
 use crate::proofs::Proofs;
 use crate::renewals::Renewals;
 use crate::settings::Settings;
 use crate::standing::Standing;
+use crate::unheard::{PAUSE, UnheardAgents};
 use crate::view::{NeighbourState, NeighbourView};
 
 /// Time that neighbours have in addition to call an agent that starts: they may not know yet that it ended.
 const GRACE: Span = Span(2 * SECOND);
+
+/// Time after which the other end of a silent hop gives it up, too, and the sources behind it have heard of that: the two
+/// ends heard each other last at times that differ by a beat and a round trip.
+const NEWS: Span = Span(400 * MILLISECOND);
 
 /// Least time between two renewals that an agent begins.
 const ROUND: Span = Span(SECOND);
@@ -37,10 +43,18 @@ pub(crate) struct Neighbours {
     all: BTreeMap<AgentId, (Hop, Standing)>,
     renewals: Renewals,
     links: LinkStates,
-    /// Number of news of own links.
+    unheard: UnheardAgents,
+    /// Number of news of own links, and of silent neighbours.
     announced: u32,
-    /// Time without a connection after which a neighbour is given up.
+    /// Time since the last sign of life of a neighbour after which others hear of it, and after which it is given up.
+    silence: Span,
     patience: Span,
+    /// The greatest time for which sources hold rates that nobody hears.
+    lease: Span,
+    /// The earliest time for the next news of silent neighbours.
+    next_unheard: Time,
+    /// Until when sources may hold rates that nobody hears, if that is news since it was last asked.
+    new_unheard: Option<Time>,
     /// Greatest number of messages that wait for a neighbour.
     waiting: usize,
     /// Neighbours for which more wait.
@@ -59,17 +73,24 @@ pub(crate) struct Neighbours {
 }
 
 impl Neighbours {
+    /// The neighbours of an agent that starts, which have not called yet. If it has run before, sources may hold rates that
+    /// the former start granted.
     pub fn new(now: Time, settings: &Settings) -> Self {
         let neighbour = |&id: &AgentId| (id, (Hop::new(settings.epoch), Standing::new(now + GRACE)));
-        Self {
+        let mut neighbours = Self {
             id: settings.id,
             stamp: Stamp { epoch: settings.epoch, round: 0 },
             proofs: settings.proofs.clone(),
             all: settings.neighbours.iter().map(neighbour).collect(),
             renewals: Renewals::default(),
             links: LinkStates::new(settings.known.clone()),
+            unheard: UnheardAgents::default(),
             announced: 0,
+            silence: settings.silence,
             patience: settings.patience,
+            lease: settings.lease,
+            next_unheard: now,
+            new_unheard: None,
             waiting: settings.waiting,
             overflowing: BTreeSet::new(),
             last_round: None,
@@ -79,7 +100,11 @@ impl Neighbours {
             given_up: 0,
             false_messages: 0,
             out: VecDeque::new(),
+        };
+        if settings.has_run {
+            neighbours.tell_unheard(now, settings.lease);
         }
+        neighbours
     }
 
     /// The generation that the known renewals determine.
@@ -90,6 +115,11 @@ impl Neighbours {
     /// Whether the generation has changed since the last call.
     pub fn take_renewed(&mut self) -> bool {
         std::mem::take(&mut self.is_renewed)
+    }
+
+    /// Until when sources may hold rates that nobody hears, if that is news since the last call.
+    pub fn take_unheard(&mut self) -> Option<Time> {
+        self.new_unheard.take()
     }
 
     /// The neighbours that came (`true`), or were given up, since the last call.
@@ -121,7 +151,7 @@ impl Neighbours {
         if standing.is_held_off(now) {
             return self.out.push_back(Action::Cut(id));
         }
-        standing.away_since = standing.away_since.or(Some(now));
+        standing.be_away(now);
         let proof = self.proofs.prove(&renewal_text(self.id, Stamp { round: 0, ..self.stamp }));
         self.out.push_back(Action::Hop(id, hop.on_up(proof)));
     }
@@ -130,7 +160,21 @@ impl Neighbours {
     pub fn on_down(&mut self, now: Time, id: AgentId) {
         if let Some((hop, standing)) = self.all.get_mut(&id) {
             hop.on_down();
-            standing.away_since = standing.away_since.or(Some(now));
+            standing.be_away(now);
+        }
+    }
+
+    /// Handles the silence of a neighbour, which was heard last at a time, though there is a connection.
+    pub fn on_silent(&mut self, id: AgentId, since: Time) {
+        if let Some((_, standing)) = self.all.get_mut(&id) {
+            standing.be_away(since);
+        }
+    }
+
+    /// Handles signs of life of a neighbour that was silent.
+    pub fn on_alive(&mut self, id: AgentId) {
+        if let Some((_, standing)) = self.all.get_mut(&id).filter(|(hop, _)| hop.is_up()) {
+            standing.be_here();
         }
     }
 
@@ -154,13 +198,14 @@ impl Neighbours {
             Heard::Payload(Payload::Parcel(parcel)) => return Some(parcel),
             Heard::Payload(Payload::Renewal { agent, stamp, proof }) => self.on_news(now, id, (agent, stamp), &proof),
             Heard::Payload(Payload::Link(news)) => self.on_link_news(now, id, news),
+            Heard::Payload(Payload::Unheard(news)) => self.on_unheard(now, id, news),
         }
         None
     }
 
     fn on_hello(&mut self, now: Time, id: AgentId, is_new: bool) {
         let Some((_, standing)) = self.all.get_mut(&id) else { return };
-        standing.away_since = None;
+        standing.be_here();
         let was_given_up = std::mem::take(&mut standing.is_given_up);
         if is_new && !was_given_up {
             standing.blame(now, FAULT);
@@ -168,7 +213,7 @@ impl Neighbours {
         let is_first = !std::mem::replace(&mut standing.has_come, true);
         if was_given_up || is_new || is_first {
             self.changed.insert(id, true);
-            self.tell_all(id);
+            self.tell_all(now, id);
         }
         if was_given_up || is_new {
             // What was on its way is lost, and paths over the hop work again.
@@ -187,12 +232,12 @@ impl Neighbours {
             return self.give_up(now, id);
         }
         let Some((_, standing)) = self.all.get_mut(&id) else { return };
-        standing.away_since = None;
+        standing.be_here();
         standing.is_given_up = false;
         standing.has_come = true;
         standing.blame(now, FAULT);
         self.changed.insert(id, true);
-        self.tell_all(id);
+        self.tell_all(now, id);
         if self.renewals.is_news(id, stamp) {
             self.on_renewal(now, id, stamp, proof);
         }
@@ -220,9 +265,9 @@ impl Neighbours {
         if let Some((hop, standing)) = self.all.get_mut(&agent)
             && hop.on_return(stamp.epoch)
         {
-            standing.away_since = standing.away_since.or(Some(now));
+            standing.be_away(now);
             self.out.push_back(Action::Cut(agent));
-            self.tell_all(agent);
+            self.tell_all(now, agent);
         }
         let told = |(_, standing): &&mut (Hop, Standing)| !standing.is_given_up;
         for (hop, _) in self.all.values_mut().filter(told) {
@@ -253,6 +298,70 @@ impl Neighbours {
             self.accuse(now, from);
         }
         is_proved
+    }
+
+    /// Handles news of an agent that does not hear sources.
+    fn on_unheard(&mut self, now: Time, from: AgentId, news: Unheard) {
+        if !self.unheard.is_news(news.agent, news.stamp) || !self.proofs.is_timely(news.stamp.epoch, &news.proof) {
+            return;
+        }
+        if !self.unheard.may_pass(now, news.agent) {
+            return self.blame(now, from, FLOOD);
+        }
+        if !self.proofs.check(news.agent, &news.text(), &news.proof) {
+            return self.accuse(now, from);
+        }
+        self.spread_unheard(now, news, from);
+    }
+
+    /// Tells all agents that sources may hold rates for a time that nobody hears.
+    fn tell_unheard(&mut self, now: Time, rest: Span) {
+        self.next_unheard = now + PAUSE;
+        self.announced += 1;
+        let stamp = Stamp { round: self.announced, ..self.stamp };
+        let rest_ms = u16::try_from(rest.0.div_ceil(MILLISECOND)).unwrap_or(u16::MAX);
+        let mut news = Unheard { agent: self.id, stamp, rest_ms, proof: Vec::new() };
+        news.proof = self.proofs.prove(&news.text());
+        self.spread_unheard(now, news, self.id);
+    }
+
+    fn spread_unheard(&mut self, now: Time, news: Unheard, from: AgentId) {
+        for (&id, (hop, standing)) in &mut self.all {
+            if id != from && !standing.is_given_up {
+                hop.tell_unheard(news.clone());
+            }
+        }
+        let until = self.unheard.add(now, news, self.lease);
+        self.new_unheard = self.new_unheard.max(Some(until));
+        self.feed_all();
+    }
+
+    /// The time at which others hear of a neighbour that is away, if they have to.
+    fn alarm(&self, standing: &Standing) -> Option<Time> {
+        let is_over = standing.is_told || standing.is_given_up || !standing.has_come;
+        standing.away_since.filter(|_| !is_over).map(|since| (since + self.silence).max(self.next_unheard))
+    }
+
+    /// Tells all agents about the neighbours that are silent now, if others have to hear of them.
+    fn raise_alarm(&mut self, now: Time) {
+        let late: Vec<AgentId> = self
+            .all
+            .iter()
+            .filter(|(_, (_, standing))| self.alarm(standing).is_some_and(|at| at <= now))
+            .map(|(&id, _)| id)
+            .collect();
+        let mut last = None;
+        for id in late {
+            if let Some((_, standing)) = self.all.get_mut(&id) {
+                standing.is_told = true;
+                last = last.max(standing.away_since);
+            }
+        }
+        if let Some(last) = last {
+            // The other end gives the hop up at about the same time, and tells those behind it.
+            let until = last + self.patience + NEWS;
+            self.tell_unheard(now, Span(until.0.saturating_sub(now.0)));
+        }
     }
 
     /// Tells all agents the capacity of a link of this agent: 0 if it is down.
@@ -288,9 +397,10 @@ impl Neighbours {
     }
 
     /// Tells a neighbour about all known renewals and links.
-    fn tell_all(&mut self, id: AgentId) {
+    fn tell_all(&mut self, now: Time, id: AgentId) {
         let Some((hop, _)) = self.all.get_mut(&id).filter(|(_, standing)| !standing.is_given_up) else { return };
         self.renewals.all().for_each(|(agent, renewal)| hop.tell_renewal(agent, renewal));
+        self.unheard.present(now).for_each(|news| hop.tell_unheard(news.clone()));
         self.links.keys().for_each(|key| hop.tell_link(key));
         self.feed(id);
     }
@@ -364,7 +474,7 @@ impl Neighbours {
         self.false_messages += 1;
         if let Some((hop, standing)) = self.all.get_mut(&id) {
             hop.on_down();
-            standing.away_since = standing.away_since.or(Some(now));
+            standing.be_away(now);
             standing.blame(now, FAULT);
             self.out.push_back(Action::Cut(id));
         }
@@ -378,7 +488,7 @@ impl Neighbours {
         }
         hop.give_up();
         standing.blame(now, FAULT);
-        standing.away_since = standing.away_since.or(Some(now));
+        standing.be_away(now);
         self.given_up += 1;
         self.changed.insert(id, false);
         self.out.push_back(Action::Cut(id));
@@ -403,11 +513,14 @@ impl Neighbours {
         let end = |(_, standing): &(Hop, Standing)| {
             standing.away_since.filter(|_| !standing.is_given_up).map(|since| since + self.patience)
         };
-        self.all.values().filter_map(end).chain(self.next_round).chain(self.links.next_at()).min()
+        let alarm = |(_, standing): &(Hop, Standing)| self.alarm(standing);
+        let neighbours = self.all.values().filter_map(end).chain(self.all.values().filter_map(alarm));
+        neighbours.chain(self.next_round).chain(self.links.next_at()).min()
     }
 
     /// Does the work that is due.
     pub fn on_time(&mut self, now: Time) {
+        self.raise_alarm(now);
         let is_over = |(_, standing): &(Hop, Standing)| {
             !standing.is_given_up && standing.away_since.is_some_and(|since| since + self.patience <= now)
         };

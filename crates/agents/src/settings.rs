@@ -9,6 +9,7 @@ use anabranch_proto::Protocol;
 use crate::links::LinkSettings;
 use crate::message::AgentId;
 use crate::proofs::{Proofs, Unproved};
+use crate::pulse::Pulse;
 
 /// The settings of an agent.
 #[derive(Clone, Debug)]
@@ -34,9 +35,12 @@ pub struct Settings {
     /// Greatest number of packets of one neighbour, or of the agent's own sessions, that are on their way over the agent's
     /// links, and that wait for one neighbour. Sessions with more do without the path for a while.
     pub packets: usize,
-    /// Time without a connection after which a neighbour is given up.
+    /// Time since the last sign of life of a neighbour after which the other agents hear that it is silent.
+    pub silence: Span,
+    /// Time since the last sign of life of a neighbour after which it is given up.
     pub patience: Span,
-    /// Time after a renewal in which rates stay as they are: as long as a source that nobody hears may hold its own.
+    /// Time after a renewal in which rates stay as they are: until all agents have heard of the hops that were silent when
+    /// it began.
     pub hold: Span,
     /// Whether sources may still hold rates of an earlier start of the agent, so that rates stay as they are at first.
     pub has_run: bool,
@@ -64,8 +68,9 @@ impl Settings {
             clients: 1024,
             waiting: 1 << 20,
             packets: 1 << 16,
-            patience: Span::s(1),
-            hold: Span::s(2),
+            silence: Pulse::SILENCE,
+            patience: Span::ms(1250),
+            hold: Span::ms(700),
             has_run: true,
             reply: Span::s(10),
             proofs: Arc::new(Unproved),

@@ -16,8 +16,10 @@ const MOST: f64 = 12.0;
 /// The standing of a neighbour.
 #[derive(Debug)]
 pub(crate) struct Standing {
-    /// The time since when there is no connection; `None` while there is one.
+    /// The time of the last sign of life of a neighbour that is away; `None` while it is there.
     pub away_since: Option<Time>,
+    /// Whether others have heard that it is silent, since it is away.
+    pub is_told: bool,
     /// Whether there has ever been a connection.
     pub has_come: bool,
     /// Whether the agent has stopped to wait for the neighbour.
@@ -32,12 +34,23 @@ impl Standing {
     pub fn new(from: Time) -> Self {
         Self {
             away_since: Some(from),
+            is_told: false,
             has_come: false,
             is_given_up: false,
             penalty: 0.0,
             as_of: Time(0),
             is_held_off: false,
         }
+    }
+
+    /// Notes that the neighbour is there.
+    pub fn be_here(&mut self) {
+        (self.away_since, self.is_told) = (None, false);
+    }
+
+    /// Notes that the neighbour is away, and was there last at a time, unless it is away already.
+    pub fn be_away(&mut self, since: Time) {
+        self.away_since = self.away_since.or(Some(since));
     }
 
     /// Adds to the penalty.

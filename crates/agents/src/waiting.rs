@@ -1,17 +1,19 @@
-//! What waits for a neighbour until it can take more: renewals go first, then news of links and the packets of each
-//! sender in turns, so that no sender keeps the others from the hop.
+//! What waits for a neighbour until it can take more: renewals go first, then news of agents that do not hear
+//! sources, then news of links and the packets of each sender in turns, so that no sender keeps the others from the hop.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 
 use crate::link_states::{LinkKey, LinkStates};
-use crate::message::{AgentId, Parcel, Payload};
+use crate::message::{AgentId, Parcel, Payload, Unheard};
 
 /// What waits for a neighbour.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     /// The last renewal of each agent: an earlier one that still waits says nothing more.
     renewals: BTreeMap<AgentId, Payload>,
+    /// The last news of each agent that does not hear sources.
+    unheard: BTreeMap<AgentId, Unheard>,
     /// Links of which the last news wait.
     links: BTreeSet<LinkKey>,
     /// Packets, by the neighbour that they come from, or by the agent itself.
@@ -25,7 +27,7 @@ pub(crate) struct Waiting {
 impl Waiting {
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.renewals.is_empty() && self.links.is_empty() && self.count == 0
+        self.renewals.is_empty() && self.unheard.is_empty() && self.links.is_empty() && self.count == 0
     }
 
     /// Number of packets that wait.
@@ -41,6 +43,11 @@ impl Waiting {
     /// Adds a renewal of an agent.
     pub fn add_renewal(&mut self, agent: AgentId, renewal: Payload) {
         self.renewals.insert(agent, renewal);
+    }
+
+    /// Adds news of an agent that does not hear sources.
+    pub fn add_unheard(&mut self, news: Unheard) {
+        self.unheard.insert(news.agent, news);
     }
 
     /// Adds the news of a link.
@@ -64,6 +71,9 @@ impl Waiting {
     pub fn next(&mut self, links: &LinkStates) -> Option<Payload> {
         if let Some((_, renewal)) = self.renewals.pop_first() {
             return Some(renewal);
+        }
+        if let Some((_, news)) = self.unheard.pop_first() {
+            return Some(Payload::Unheard(news));
         }
         // The first of these turns may end with the last sender.
         (0..2).find_map(|_| self.next_turn(links))

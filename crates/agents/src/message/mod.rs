@@ -95,6 +95,30 @@ pub enum Payload {
     },
     /// News of the state of a link.
     Link(LinkNews),
+    /// News that an agent does not hear sources.
+    Unheard(Unheard),
+}
+
+/// News that an agent does not hear sources that may hold rates: a neighbour is silent, or the agent has just restarted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Unheard {
+    /// The agent.
+    pub agent: AgentId,
+    /// The number of the news: greater than that of any before.
+    pub stamp: Stamp,
+    /// Time for which these sources may hold their rates, in milliseconds.
+    pub rest_ms: u16,
+    /// Proof that the news are the agent's own.
+    pub proof: Vec<u8>,
+}
+
+impl Unheard {
+    /// What the proof is about.
+    pub(crate) fn text(&self) -> Vec<u8> {
+        let Self { agent, stamp, rest_ms, .. } = self;
+        let numbers = [agent.0, stamp.round].map(u32::to_le_bytes).concat();
+        [b"anabranch unheard 1\0", &numbers[..], &stamp.epoch.to_le_bytes(), &rest_ms.to_le_bytes()].concat()
+    }
 }
 
 /// News of the state of a link, from the agent that acts for it.
@@ -170,9 +194,10 @@ impl Message for HopMessage {
         match self {
             Self::Payload { payload: Payload::Parcel(parcel), .. } => parcel.is_sound(),
             Self::Payload { payload: Payload::Link(news), .. } => news.is_sound(),
-            Self::Payload { payload: Payload::Renewal { proof, .. }, .. } | Self::Hello { proof, .. } => {
-                proof.len() <= MOST_PROOF
+            Self::Payload {
+                payload: Payload::Renewal { proof, .. } | Payload::Unheard(Unheard { proof, .. }), ..
             }
+            | Self::Hello { proof, .. } => proof.len() <= MOST_PROOF,
             _ => true,
         }
     }

@@ -182,6 +182,12 @@ impl Session {
         }
     }
 
+    /// Keeps rates as they are until a time, if they stay now.
+    pub fn hold(&mut self, held: Time) {
+        self.held = held;
+        self.rates.iter_mut().for_each(|rate| rate.hold(held));
+    }
+
     /// Tells the rates that count.
     fn tell_rates(&mut self, now: Time) {
         let rates = self.rates.iter_mut().map(|rate| rate.rate(now)).collect();

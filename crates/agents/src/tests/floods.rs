@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use super::network::{Link, Network, hello};
 use crate::hop::WINDOW;
-use crate::message::{Fate, HopMessage, LinkNews, Payload, Stamp};
+use crate::message::{Fate, HopMessage, LinkNews, Payload, Stamp, Unheard};
 use crate::{
     Action, Agent, AgentId, Answer, Ask, ClientId, Event, Fields, LinkSettings, NeighbourState, Parcel, Proofs,
     Settings, Step,
@@ -28,6 +28,7 @@ struct Middle {
 impl Middle {
     fn new(change: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = Settings::new(AgentId(1), 7, vec![Protocol::named("d-slen").unwrap()]);
+        settings.has_run = false;
         settings.links = [0, 2].map(|to| LinkSettings::new(10 + to, AgentId(to), Rate(1e9))).to_vec();
         settings.neighbours = [0, 2].map(AgentId).to_vec();
         change(&mut settings);
@@ -414,12 +415,16 @@ fn news_of_an_epoch_that_cannot_be_are_not_passed_on_and_nobody_is_accused() {
         middle.says(0, Payload::Renewal { agent: AgentId(5), stamp, proof: Vec::new() });
         let news = LinkNews { agent: AgentId(5), link: 1, stamp, capacity: 1e6, proof: Vec::new() };
         middle.says(0, Payload::Link(news));
+        let news = Unheard { agent: AgentId(5), stamp, rest_ms: 9, proof: Vec::new() };
+        middle.says(0, Payload::Unheard(news));
     }
     let told = middle.told(2);
     let is_timely = |payload: &Payload| match payload {
-        Payload::Renewal { stamp, .. } | Payload::Link(LinkNews { stamp, .. }) => stamp.epoch == 100,
+        Payload::Renewal { stamp, .. }
+        | Payload::Link(LinkNews { stamp, .. })
+        | Payload::Unheard(Unheard { stamp, .. }) => stamp.epoch == 100,
         Payload::Parcel(_) => false,
     };
-    assert!(told.len() == 2 && told.iter().all(is_timely), "{told:?}");
+    assert!(told.len() == 3 && told.iter().all(is_timely), "{told:?}");
     assert_eq!((middle.agent.counts().false_messages, middle.agent.counts().given_up), (0, 0));
 }

@@ -29,8 +29,11 @@ pub const LEASE: Span = Span(500 * MILLISECOND);
 /// How long an agent waits for a neighbour: longer than connections take to come back.
 pub const PATIENCE: Span = Span(300 * MILLISECOND);
 
+/// How long a neighbour is away until others hear of it.
+const SILENCE: Span = Span(100 * MILLISECOND);
+
 /// How long rates stay as they are after a renewal, and in milliseconds.
-const HOLD: Span = Span(300 * MILLISECOND);
+const HOLD: Span = Span(150 * MILLISECOND);
 pub const HELD: u64 = HOLD.0 / MILLISECOND;
 
 /// The first message of a neighbour of this epoch.
@@ -149,6 +152,7 @@ impl Network {
             clients: 2000,
             waiting: self.waiting,
             packets: self.packets,
+            silence: SILENCE,
             patience: PATIENCE,
             hold: HOLD,
             has_run: self.agents.contains_key(&id),
@@ -181,6 +185,10 @@ impl Network {
     }
 
     fn connect(&mut self, a: AgentId, b: AgentId) {
+        // A pair that was mended has a connection before its next attempt.
+        if self.connections.contains_key(&(a, b)) {
+            return;
+        }
         self.count += 1;
         self.connections.insert((a, b), self.count);
         for (own, other) in [(a, b), (b, a)] {

@@ -20,6 +20,9 @@ pub(super) enum Event {
     Up(AgentId, u64, Sender, Connection),
     Hop(AgentId, u64, HopMessage),
     Down(AgentId, u64),
+    /// Nothing was heard since a time.
+    Silent(AgentId, u64, Instant),
+    Alive(AgentId, u64),
     Came(ClientId, Arc<str>, Sender),
     Asked(ClientId, Ask),
     Gone(ClientId),
@@ -107,7 +110,12 @@ impl Connections {
                 self.hops.remove(&id);
                 agent.handle(now, AgentEvent::Down(id));
             }
-            Event::Hop(..) | Event::Down(..) => {}
+            Event::Silent(id, number, since) if self.is_of(id, number) => {
+                let silence = Span::from_seconds(since.elapsed().as_secs_f64()).unwrap_or_default();
+                agent.handle(now, AgentEvent::Silent(id, Time(now.0.saturating_sub(silence.0))));
+            }
+            Event::Alive(id, number) if self.is_of(id, number) => agent.handle(now, AgentEvent::Alive(id)),
+            Event::Hop(..) | Event::Down(..) | Event::Silent(..) | Event::Alive(..) => {}
             Event::Came(id, name, sender) => _ = self.clients.insert(id, Client::Stream(name, sender)),
             Event::Asked(id, ask) => self.on_ask(agent, now, id, ask),
             Event::Gone(id) => self.end(agent, now, id),

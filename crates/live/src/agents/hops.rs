@@ -6,15 +6,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use anabranch_agents::AgentId;
+use anabranch_agents::{AgentId, Pulse};
+use anabranch_core::Time;
+use bytes::Bytes;
 use rustls::pki_types::CertificateDer;
 use tokio::sync::{mpsc, watch};
-use tokio::time::timeout;
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::connections::Event;
 use super::messages::{Ended, close, read, sender};
 use super::mutual::{Peers, Speech, calling};
 use super::pace::Pace;
+use super::server::time;
 use super::{BACK_OFF, BEAT, SILENCE};
 use crate::authority::lasts;
 use crate::control::{Group, named};
@@ -141,10 +144,41 @@ impl Talk {
         let (send, mut receive) = timeout(FIRST_STREAM, stream).await.map_err(|_| Ended::Slow)??;
         self.say(Event::Up(self.id, number, sender(send, MOST_WAITING), connection.clone())).await?;
         let mut pace = Pace::new(MOST_IN_WINDOW);
+        let messages = async {
+            loop {
+                pace.wait().await;
+                let message = read(&mut receive).await?;
+                self.say(Event::Hop(self.id, number, message)).await?;
+            }
+        };
+        tokio::select! {
+            ended = messages => ended,
+            ended = self.watch(connection, number) => ended,
+        }
+    }
+
+    /// Exchanges signs of life with the neighbour over a connection, and reports when there are none and when they are back.
+    async fn watch(&self, connection: &Connection, number: u64) -> Result<Infallible, Ended> {
+        let start = Instant::now();
+        let mut pulse = Pulse::new(Time(0));
+        let mut beat = interval(Duration::from_secs_f64(Pulse::BEAT.seconds()));
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            pace.wait().await;
-            let message = read(&mut receive).await?;
-            self.say(Event::Hop(self.id, number, message)).await?;
+            tokio::select! {
+                datagram = connection.read_datagram() => pulse.hear(&datagram?),
+                _ = beat.tick() => {
+                    // What cannot be sent now is as good as lost.
+                    let _ = connection.send_datagram(Bytes::copy_from_slice(&pulse.beat(time(start))));
+                }
+            }
+            match pulse.change(time(start)) {
+                Some(true) => {
+                    self.say(Event::Silent(self.id, number, start + Duration::from_secs_f64(pulse.alive().seconds())))
+                        .await?
+                }
+                Some(false) => self.say(Event::Alive(self.id, number)).await?,
+                None => {}
+            }
         }
     }
 

@@ -287,6 +287,7 @@ impl AgentServer {
 /// The longest time that an agent runs; `Time` ends after 213 days.
 const LONGEST: Duration = Duration::from_hours(180 * 24);
 
-fn time(start: Instant) -> Time {
+/// The time since a start.
+pub(super) fn time(start: Instant) -> Time {
     Time::from_seconds(start.elapsed().as_secs_f64()).unwrap_or_default()
 }
