@@ -2,7 +2,7 @@
 
 use anabranch_proto::Protocol;
 
-use super::network::{HELD, LATE, Link, Network};
+use super::network::{GIVEN_UP, HELD, LATE, Link, Network};
 use crate::message::{AgentId, Ask, ClientId};
 
 /// A diamond: 0 to 3 over 1 and over 2, and a link from 3 on.
@@ -34,8 +34,8 @@ fn diamond() -> Network {
 fn a_session_does_without_a_path_over_an_agent_that_ended() {
     let mut network = diamond();
     network.end(2);
-    // 300 ms until 0 and 3 give it up, some rounds of 20 ms, and what rises does so late after a renewal.
-    network.pass(300 + 200 + HELD + LATE, |_| {});
+    // Half a second until 0 and 3 give it up, some rounds of 20 ms, and what rises does so late after a renewal.
+    network.pass(GIVEN_UP + 200 + HELD + LATE, |_| {});
     assert!(near(network.of(1), &[10.0, 0.0]) && near(network.of(2), &[10.0]), "{:?}", network.rates);
     network.ask(0, 1, Ask::Leave);
     network.ask(0, 2, Ask::Leave);
@@ -106,7 +106,7 @@ fn all_agents_hear_of_links_that_go_and_come() {
         assert_eq!([of(&network, who, 2, 3), of(&network, who, 3, 7)], [Some(30.0), Some(30.0)], "{who}");
     }
     network.part(2, 3);
-    network.pass(300 + 50, |_| {});
+    network.pass(GIVEN_UP + 50, |_| {});
     for who in 0..4 {
         assert_eq!([of(&network, who, 2, 3), of(&network, who, 3, 7)], [Some(0.0), Some(0.0)], "{who}");
         assert_eq!(of(&network, who, 0, 2), Some(30.0));

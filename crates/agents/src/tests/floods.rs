@@ -3,66 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use anabranch_core::{Rate, Span, Time};
+use anabranch_core::{Span, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::protocols::d_slen::{Change, Probe};
 
 use proptest::prelude::*;
 
+use super::middle::Middle;
 use super::network::{Link, Network, hello};
 use crate::hop::WINDOW;
 use crate::message::{Fate, HopMessage, LinkNews, Payload, Stamp, Unheard};
-use crate::{
-    Action, Agent, AgentId, Answer, Ask, ClientId, Event, Fields, LinkSettings, NeighbourState, Parcel, Proofs,
-    Settings, Step,
-};
-
-/// Agent 1 between 0 and 2, with a link to each; it hears from them by hand.
-struct Middle {
-    agent: Agent,
-    now: Time,
-    /// Number of the payloads that it has heard of each neighbour.
-    said: [u64; 3],
-}
-
-impl Middle {
-    fn new(change: impl FnOnce(&mut Settings)) -> Self {
-        let mut settings = Settings::new(AgentId(1), 7, vec![Protocol::named("d-slen").unwrap()]);
-        settings.has_run = false;
-        settings.links = [0, 2].map(|to| LinkSettings::new(10 + to, AgentId(to), Rate(1e9))).to_vec();
-        settings.neighbours = [0, 2].map(AgentId).to_vec();
-        change(&mut settings);
-        Self { agent: Agent::new(Time(0), settings), now: Time(0), said: [0; 3] }
-    }
-
-    /// A neighbour connects; what the agent tells it.
-    fn connect(&mut self, from: u32) -> Vec<Payload> {
-        self.agent.handle(self.now, Event::Up(AgentId(from)));
-        self.agent.handle(self.now, Event::Hop(AgentId(from), hello(9)));
-        self.told(from)
-    }
-
-    fn says(&mut self, from: u32, payload: Payload) {
-        let number = self.said[from as usize];
-        self.said[from as usize] += 1;
-        self.agent.handle(self.now, Event::Hop(AgentId(from), HopMessage::Payload { number, payload }));
-    }
-
-    /// A neighbour says that it has received messages; what the agent tells it then.
-    fn hears(&mut self, from: u32, count: u64) -> Vec<Payload> {
-        self.agent.handle(self.now, Event::Hop(AgentId(from), HopMessage::Heard { count }));
-        self.told(from)
-    }
-
-    /// What the agent tells a neighbour; what it tells others is thrown away.
-    fn told(&mut self, to: u32) -> Vec<Payload> {
-        let of = |action| match action {
-            Action::Hop(id, HopMessage::Payload { payload, .. }) if id == AgentId(to) => Some(payload),
-            _ => None,
-        };
-        self.agent.actions().filter_map(of).collect()
-    }
-}
+use crate::{Action, AgentId, Answer, Ask, ClientId, Event, Fields, NeighbourState, Parcel, Proofs, Step};
 
 fn news(agent: u32, link: u32, round: u32, capacity: f64) -> Payload {
     let stamp = Stamp { epoch: 9, round };

@@ -4,8 +4,10 @@ mod away;
 mod codec;
 mod floods;
 mod liars;
+mod middle;
 mod network;
 mod rates;
+mod silence;
 mod trouble;
 
 /// How many random networks are tried: as many as CASES says, or else a few.

@@ -26,14 +26,16 @@ pub const LATE: u64 = RISE.0 / MILLISECOND;
 
 pub const LEASE: Span = Span(500 * MILLISECOND);
 
-/// How long an agent waits for a neighbour: longer than connections take to come back.
-pub const PATIENCE: Span = Span(300 * MILLISECOND);
+/// How long an agent waits for a neighbour, also in milliseconds: longer than connections take to come back, and than rates
+/// stay as they are after a renewal.
+const PATIENCE: Span = Span(500 * MILLISECOND);
+pub const GIVEN_UP: u64 = PATIENCE.0 / MILLISECOND;
 
 /// How long a neighbour is away until others hear of it.
 const SILENCE: Span = Span(100 * MILLISECOND);
 
 /// How long rates stay as they are after a renewal, and in milliseconds.
-const HOLD: Span = Span(150 * MILLISECOND);
+const HOLD: Span = Span(120 * MILLISECOND);
 pub const HELD: u64 = HOLD.0 / MILLISECOND;
 
 /// The first message of a neighbour of this epoch.

@@ -84,7 +84,7 @@ fn a_neighbour_for_which_too_much_waits_is_given_up_and_taken_up_again() {
     let mut network = Network::new(protocol("slbn"), 3, &RING);
     network.join(0, 1, f64::INFINITY, &[&[0, 1]]);
     network.join(2, 2, f64::INFINITY, &[&[2, 0]]);
-    network.pass(300 + HELD, |_| {});
+    network.pass(600, |_| {});
     assert!(is(network.of(1)[0], 10.0) && is(network.of(2)[0], 10.0), "{:?}", network.rates);
     // Over a thousand come while the hop to 1 is down.
     network.cut((AgentId(0), AgentId(1)));
