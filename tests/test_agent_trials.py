@@ -26,19 +26,16 @@ pytestmark = [
 FIRST, COUNT = int(os.environ.get("SEED", "1")), int(os.environ.get("TRIALS", "4"))
 
 LEASE_S = 2.0
-"""A neighbour counts as gone after a second of silence and a second of patience, a program after as long."""
+"""What an agent or a hop leaves is free after about as long as what a program leaves that is gone."""
 
 CYCLES_S = 0.2
 """Two cycles: control packets go every 20 ms, over some hops there and back; with a margin for the machine."""
 
-HELD_S = 2.2
-"""After a renewal rates stay as they are for two seconds, and rise a fifth of a second later."""
-
-REACTION_S = 2.0
+ROUND_S, NEWS_S = 1.0, 1.0
 """An agent begins one renewal a second at most, and news of a link pass once a second at most."""
 
-OVERLOAD, OVERLOAD_S = 0.1, 0.5
-"""A link is granted no more than this beyond its part for longer than this. In 126 trials it was 0.06 at most."""
+OVERLOAD, OVERLOAD_S = 0.01, 0.3
+"""A link is granted no more than this beyond its part for longer than this."""
 
 HALT_S = 0.5
 """A look at all agents that takes longer than this shows that the machine was busy with something else."""
@@ -52,11 +49,11 @@ def preload(tmp_path_factory: pytest.TempPathFactory) -> Path | None:
 
 def faults(outcome: Outcome) -> list[str]:
     """Say what took too long, or was too much."""
-    limit = LEASE_S + HELD_S + CYCLES_S + REACTION_S
+    limit = LEASE_S + CYCLES_S + ROUND_S
     found = [f"more than a link has: {one}" for one in outcome.wrong]
     if outcome.regained_s > limit:
         found.append(f"what was lost was regained after {outcome.regained_s:.2f} s")
-    if outcome.settled_s - outcome.held_off_s > limit:
+    if outcome.settled_s - outcome.held_off_s > limit + NEWS_S:
         found.append(f"rates were fair after {outcome.settled_s:.2f} s")
     if outcome.clear_s > LEASE_S + CYCLES_S:
         found.append(f"nothing was left after {outcome.clear_s:.2f} s")

@@ -13,13 +13,20 @@ const HELD_OFF: f64 = 6.0;
 const TAKEN_UP: f64 = 2.0;
 const MOST: f64 = 12.0;
 
+/// The absence of a neighbour.
+#[derive(Clone, Copy, Debug)]
+struct Away {
+    /// The time of the last sign of life.
+    since: Time,
+    /// Whether other agents have heard of it.
+    is_told: bool,
+}
+
 /// The standing of a neighbour.
 #[derive(Debug)]
 pub(crate) struct Standing {
-    /// The time of the last sign of life of a neighbour that is away; `None` while it is there.
-    pub away_since: Option<Time>,
-    /// Whether others have heard that it is silent, since it is away.
-    pub is_told: bool,
+    /// The absence of the neighbour; `None` while it is there.
+    away: Option<Away>,
     /// Whether there has ever been a connection.
     pub has_come: bool,
     /// Whether the agent has stopped to wait for the neighbour.
@@ -33,8 +40,7 @@ impl Standing {
     /// The standing of a neighbour that has not called yet, and is away from a time on.
     pub fn new(from: Time) -> Self {
         Self {
-            away_since: Some(from),
-            is_told: false,
+            away: Some(Away { since: from, is_told: false }),
             has_come: false,
             is_given_up: false,
             penalty: 0.0,
@@ -45,12 +51,30 @@ impl Standing {
 
     /// Notes that the neighbour is there.
     pub fn be_here(&mut self) {
-        (self.away_since, self.is_told) = (None, false);
+        self.away = None;
     }
 
     /// Notes that the neighbour is away, and was there last at a time, unless it is away already.
     pub fn be_away(&mut self, since: Time) {
-        self.away_since = self.away_since.or(Some(since));
+        self.away.get_or_insert(Away { since, is_told: false });
+    }
+
+    /// The last sign of life of a neighbour that is away, and is not given up.
+    pub fn away_since(&self) -> Option<Time> {
+        self.away.filter(|_| !self.is_given_up).map(|away| away.since)
+    }
+
+    /// The last sign of life of a neighbour that is away, if other agents have to hear of that.
+    pub fn untold(&self) -> Option<Time> {
+        let is_first = self.away.is_some_and(|away| !away.is_told) && self.has_come;
+        self.away_since().filter(|_| is_first)
+    }
+
+    /// Notes that other agents have heard that the neighbour is away.
+    pub fn tell(&mut self) {
+        if let Some(away) = &mut self.away {
+            away.is_told = true;
+        }
     }
 
     /// Adds to the penalty.

@@ -209,7 +209,7 @@ fn settings(pem: &str) -> Result<ClientConfig, Fault> {
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(Anybody))
         .with_client_auth_cert(chain?, key)?;
-    tls.alpn_protocols = vec![b"anabranch-control/1".to_vec()];
+    tls.alpn_protocols = vec![b"anabranch-control/2".to_vec()];
     Ok(ClientConfig::new(Arc::new(QuicClientConfig::try_from(tls)?)))
 }
 

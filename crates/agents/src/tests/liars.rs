@@ -67,7 +67,7 @@ proptest! {
             let fit = two + four < 22.501 && three + four < 20.001 && five + six < 30.001;
             kept += u32::from(have_theirs && fit);
         }
-        prop_assert!(kept >= 36, "in {kept} of 40 moments");
+        prop_assert!(kept >= 34, "in {kept} of 40 moments");
         network.end(LIAR);
         network.pass(40_000, |_| {});
         prop_assert!(near(&rates(&network), &[0.0, 0.0, 10.0, 10.0, 15.0, 15.0]), "{:?}", rates(&network));

@@ -27,7 +27,7 @@ impl Speech {
     /// The name of the protocol in TLS.
     fn name(self) -> &'static [u8] {
         match self {
-            Self::Control => b"anabranch-control/1",
+            Self::Control => b"anabranch-control/2",
             Self::Questions => b"anabranch-questions/1",
         }
     }

@@ -1,28 +1,26 @@
 //! The neighbours of an agent: hops to them, their standing, and the renewals of the network.
 
+mod silence;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use anabranch_core::units::{MILLISECOND, SECOND};
+use anabranch_core::units::SECOND;
 use anabranch_core::{Span, Time};
 
 use crate::agent::Action;
 use crate::hop::{Heard, Hop};
 use crate::link_states::{LinkStates, Offer};
-use crate::message::{AgentId, HopMessage, LinkNews, Parcel, Payload, Stamp, Unheard, renewal_text};
+use crate::message::{AgentId, HopMessage, LinkNews, Parcel, Payload, Stamp, renewal_text};
 use crate::proofs::Proofs;
 use crate::renewals::Renewals;
 use crate::settings::Settings;
 use crate::standing::Standing;
-use crate::unheard::{PAUSE, UnheardAgents};
+use crate::unheard::UnheardAgents;
 use crate::view::{NeighbourState, NeighbourView};
 
 /// Time that neighbours have in addition to call an agent that starts: they may not know yet that it ended.
 const GRACE: Span = Span(2 * SECOND);
-
-/// Time after which the other end of a silent hop gives it up, too, and the sources behind it have heard of that: the two
-/// ends heard each other last at times that differ by a beat and a round trip.
-const NEWS: Span = Span(400 * MILLISECOND);
 
 /// Least time between two renewals that an agent begins.
 const ROUND: Span = Span(SECOND);
@@ -300,70 +298,6 @@ impl Neighbours {
         is_proved
     }
 
-    /// Handles news of an agent that does not hear sources.
-    fn on_unheard(&mut self, now: Time, from: AgentId, news: Unheard) {
-        if !self.unheard.is_news(news.agent, news.stamp) || !self.proofs.is_timely(news.stamp.epoch, &news.proof) {
-            return;
-        }
-        if !self.unheard.may_pass(now, news.agent) {
-            return self.blame(now, from, FLOOD);
-        }
-        if !self.proofs.check(news.agent, &news.text(), &news.proof) {
-            return self.accuse(now, from);
-        }
-        self.spread_unheard(now, news, from);
-    }
-
-    /// Tells all agents that sources may hold rates for a time that nobody hears.
-    fn tell_unheard(&mut self, now: Time, rest: Span) {
-        self.next_unheard = now + PAUSE;
-        self.announced += 1;
-        let stamp = Stamp { round: self.announced, ..self.stamp };
-        let rest_ms = u16::try_from(rest.0.div_ceil(MILLISECOND)).unwrap_or(u16::MAX);
-        let mut news = Unheard { agent: self.id, stamp, rest_ms, proof: Vec::new() };
-        news.proof = self.proofs.prove(&news.text());
-        self.spread_unheard(now, news, self.id);
-    }
-
-    fn spread_unheard(&mut self, now: Time, news: Unheard, from: AgentId) {
-        for (&id, (hop, standing)) in &mut self.all {
-            if id != from && !standing.is_given_up {
-                hop.tell_unheard(news.clone());
-            }
-        }
-        let until = self.unheard.add(now, news, self.lease);
-        self.new_unheard = self.new_unheard.max(Some(until));
-        self.feed_all();
-    }
-
-    /// The time at which others hear of a neighbour that is away, if they have to.
-    fn alarm(&self, standing: &Standing) -> Option<Time> {
-        let is_over = standing.is_told || standing.is_given_up || !standing.has_come;
-        standing.away_since.filter(|_| !is_over).map(|since| (since + self.silence).max(self.next_unheard))
-    }
-
-    /// Tells all agents about the neighbours that are silent now, if others have to hear of them.
-    fn raise_alarm(&mut self, now: Time) {
-        let late: Vec<AgentId> = self
-            .all
-            .iter()
-            .filter(|(_, (_, standing))| self.alarm(standing).is_some_and(|at| at <= now))
-            .map(|(&id, _)| id)
-            .collect();
-        let mut last = None;
-        for id in late {
-            if let Some((_, standing)) = self.all.get_mut(&id) {
-                standing.is_told = true;
-                last = last.max(standing.away_since);
-            }
-        }
-        if let Some(last) = last {
-            // The other end gives the hop up at about the same time, and tells those behind it.
-            let until = last + self.patience + NEWS;
-            self.tell_unheard(now, Span(until.0.saturating_sub(now.0)));
-        }
-    }
-
     /// Tells all agents the capacity of a link of this agent: 0 if it is down.
     pub fn announce(&mut self, now: Time, link: u32, capacity: f64) {
         self.announced += 1;
@@ -510,9 +444,7 @@ impl Neighbours {
 
     /// The time at which [`Self::on_time`] has to be called.
     pub fn next_at(&self) -> Option<Time> {
-        let end = |(_, standing): &(Hop, Standing)| {
-            standing.away_since.filter(|_| !standing.is_given_up).map(|since| since + self.patience)
-        };
+        let end = |(_, standing): &(Hop, Standing)| standing.away_since().map(|since| since + self.patience);
         let alarm = |(_, standing): &(Hop, Standing)| self.alarm(standing);
         let neighbours = self.all.values().filter_map(end).chain(self.all.values().filter_map(alarm));
         neighbours.chain(self.next_round).chain(self.links.next_at()).min()
@@ -521,9 +453,8 @@ impl Neighbours {
     /// Does the work that is due.
     pub fn on_time(&mut self, now: Time) {
         self.raise_alarm(now);
-        let is_over = |(_, standing): &(Hop, Standing)| {
-            !standing.is_given_up && standing.away_since.is_some_and(|since| since + self.patience <= now)
-        };
+        let is_over =
+            |(_, standing): &(Hop, Standing)| standing.away_since().is_some_and(|since| since + self.patience <= now);
         let over: Vec<AgentId> =
             self.all.iter().filter(|(_, neighbour)| is_over(neighbour)).map(|(&id, _)| id).collect();
         for id in over.into_iter().chain(std::mem::take(&mut self.overflowing)) {
