@@ -173,8 +173,8 @@ impl Talk {
             }
             match pulse.change(time(start)) {
                 Some(true) => {
-                    self.say(Event::Silent(self.id, number, start + Duration::from_secs_f64(pulse.alive().seconds())))
-                        .await?
+                    let since = start + Duration::from_secs_f64(pulse.alive().seconds());
+                    self.say(Event::Silent(self.id, number, since)).await?;
                 }
                 Some(false) => self.say(Event::Alive(self.id, number)).await?,
                 None => {}
