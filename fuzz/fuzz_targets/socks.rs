@@ -1,7 +1,7 @@
 //! Messages of clients of SOCKS: no reader takes more bytes than there are, and half a message is no other.
 #![no_main]
 
-use anabranch_proxy::socks::{MOST_MESSAGE, read_methods, read_password, read_request};
+use anabranch_proxy::socks::{MOST_MESSAGE, read_methods, read_packet, read_password, read_request, write_packet};
 use libfuzzer_sys::fuzz_target;
 
 fn check<T: PartialEq + std::fmt::Debug, E>(bytes: &[u8], read: impl Fn(&[u8]) -> Result<Option<(T, usize)>, E>) {
@@ -17,4 +17,9 @@ fuzz_target!(|bytes: &[u8]| {
     check(bytes, read_methods);
     check(bytes, read_password);
     check(bytes, read_request);
+    if let Some((target, begin)) = read_packet(bytes) {
+        assert!(begin <= bytes.len());
+        let written = write_packet(&target);
+        assert_eq!(read_packet(&written), Some((target, written.len())));
+    }
 });

@@ -25,7 +25,7 @@ const ACKS: (u32, Duration) = (2, Duration::from_millis(1));
 /// Bytes that are kept until they are acknowledged, before the window is known.
 const FIRST_SEND_WINDOW: u64 = 1 << 20;
 
-/// Bytes of datagrams that wait to be sent or read; old ones are dropped.
+/// Bytes of datagrams that wait, which are short reports.
 const DATAGRAMS: usize = 4 << 10;
 
 /// The settings of a connection.
@@ -45,6 +45,8 @@ pub struct QuicConfig {
     pub streams: u32,
     /// The most open streams without answers of a peer.
     pub uni_streams: u32,
+    /// Bytes of datagrams that wait to be sent, and to be read; old ones are dropped.
+    pub datagrams: usize,
 }
 
 impl Default for QuicConfig {
@@ -58,6 +60,7 @@ impl Default for QuicConfig {
             stream_window: STREAM_WINDOW,
             streams: MOST_STREAMS,
             uni_streams: MOST_STREAMS,
+            datagrams: DATAGRAMS,
         }
     }
 }
@@ -84,8 +87,8 @@ impl QuicConfig {
             .send_window(FIRST_SEND_WINDOW)
             .max_concurrent_bidi_streams(VarInt::from_u32(self.streams))
             .max_concurrent_uni_streams(VarInt::from_u32(self.uni_streams))
-            .datagram_receive_buffer_size(Some(DATAGRAMS))
-            .datagram_send_buffer_size(DATAGRAMS);
+            .datagram_receive_buffer_size(Some(self.datagrams))
+            .datagram_send_buffer_size(self.datagrams);
         if let Some(payload) = self.payload {
             transport.initial_mtu(payload).mtu_discovery_config(None);
         }

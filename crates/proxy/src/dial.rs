@@ -1,9 +1,10 @@
 //! Connections of an exit to targets: names are resolved here, and only allowed addresses are tried [rfc8305].
 
-use std::net::SocketAddr;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::{TcpStream, UdpSocket, lookup_host};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -28,18 +29,51 @@ const MOST_ADDRESSES: usize = 8;
 /// # Errors
 /// If no address is allowed, or none answers: the reason of the first that failed.
 pub(crate) async fn dial(target: &Target, rules: &Rules) -> Result<TcpStream, Unreached> {
+    let addresses = allowed(target, rules).await?;
+    let stream = timeout(CONNECT_TIME, first(addresses)).await.unwrap_or(Err(Unreached::TimedOut))?;
+    if is_foreign((stream.local_addr(), stream.peer_addr()), (target, rules)) {
+        Ok(stream)
+    } else {
+        Err(Unreached::NotAllowed)
+    }
+}
+
+/// A socket for packets to the first allowed address of a target that can be reached.
+///
+/// # Errors
+/// If no address is allowed, or none can be reached.
+pub(crate) async fn dial_packets(target: &Target, rules: &Rules) -> Result<UdpSocket, Unreached> {
+    let mut failed = None;
+    for address in allowed(target, rules).await? {
+        let any: IpAddr = if address.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        let connected = async {
+            let socket = UdpSocket::bind((any, 0)).await?;
+            socket.connect(address).await.map(|()| socket)
+        };
+        match connected.await {
+            Ok(socket) if is_foreign((socket.local_addr(), socket.peer_addr()), (target, rules)) => return Ok(socket),
+            Ok(_) => failed = failed.or(Some(Unreached::NotAllowed)),
+            Err(error) => failed = failed.or(Some(Unreached::of(&error))),
+        }
+    }
+    Err(failed.unwrap_or(Unreached::Other))
+}
+
+/// The allowed addresses of a target, of which there is one at least.
+async fn allowed(target: &Target, rules: &Rules) -> Result<Vec<SocketAddr>, Unreached> {
     if !rules.may_allow(target) {
         return Err(Unreached::NotAllowed);
     }
     let mut addresses = addresses(target).await?;
     addresses.retain(|address| rules.allow(target, *address));
-    if addresses.is_empty() {
-        return Err(Unreached::NotAllowed);
-    }
-    let stream = timeout(CONNECT_TIME, first(interleaved(addresses))).await.unwrap_or(Err(Unreached::TimedOut))?;
-    let (Ok(own), Ok(there)) = (stream.local_addr(), stream.peer_addr()) else { return Err(Unreached::Other) };
-    // An address of this machine is not that of a stranger, public or not.
-    if own.ip() == there.ip() && !rules.name(target, there) { Err(Unreached::NotAllowed) } else { Ok(stream) }
+    if addresses.is_empty() { Err(Unreached::NotAllowed) } else { Ok(interleaved(addresses)) }
+}
+
+/// Whether a socket leads to another machine, or to this one as the rules name it: an address of this machine is not that
+/// of a stranger, public or not.
+fn is_foreign(ends: (io::Result<SocketAddr>, io::Result<SocketAddr>), (target, rules): (&Target, &Rules)) -> bool {
+    let (Ok(own), Ok(there)) = ends else { return false };
+    own.ip() != there.ip() || rules.name(target, there)
 }
 
 async fn addresses(target: &Target) -> Result<Vec<SocketAddr>, Unreached> {

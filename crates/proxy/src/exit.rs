@@ -1,6 +1,7 @@
 //! The exit: the far side of proxies, where traffic leaves for its targets.
 //!
-//! It is a proxy of HTTP/3: clients ask by CONNECT [rfc9114, sec. 4.4] and show a token by `proxy-authorization`. What it
+//! It is a proxy of HTTP/3: clients ask by CONNECT, for TCP [rfc9114, sec. 4.4] and UDP [rfc9298], and show a token by
+//! `proxy-authorization`. What it
 //! speaks is the standard alone, so that clients of others are served too; with ours a connection has several paths.
 //! Until a client has shown a token it may send no more than some kilobytes, and has few streams.
 
@@ -19,21 +20,24 @@ use anabranch_live::sockets::{SocketError, Sockets};
 use anabranch_live::url::Url;
 use anabranch_proto::Protocol;
 use bytes::Bytes;
+use h3::ext::Protocol as Carried;
 use h3::server::{RequestResolver, RequestStream};
-use http::{Method, Request, Response, StatusCode, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use crate::dial::dial;
+use crate::dial::{dial, dial_packets};
 use crate::http3::{self, ALPN, Adapter, BidiStream, Budget};
+use crate::packets::flows::{Flow, Flows};
+use crate::packets::{self, CAPSULES};
 use crate::rules::Rules;
-use crate::target::Target;
 use crate::token::Tokens;
 use crate::tunnel::{Receiving, join, no_error};
 use crate::unreached::Unreached;
 
-/// The most connections to targets at a time, over all clients.
+/// The most connections and flows to targets at a time, over all clients.
 const MOST_TUNNELS: usize = 8192;
 
 /// The most open streams of a client: before it has shown a token, and after.
@@ -45,6 +49,9 @@ const MOST_UNKNOWN: u32 = 64 << 10;
 /// Bytes that a known peer may send before they are read, over all streams: streams that nobody reads hold up the others
 /// when they have as many.
 const UNREAD: u32 = 128 << 20;
+
+/// Bytes of datagrams that wait: a tenth of a second at 20 Mbit/s.
+const DATAGRAMS: usize = 256 << 10;
 
 /// The longest wait for the header of a request, and for the first request that shows a token.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -90,7 +97,7 @@ pub struct Client {
     pub remote: String,
     /// Whether it has shown a token.
     pub is_known: bool,
-    /// Connections to targets that were made for it.
+    /// Connections and flows to targets that were made for it.
     pub tunnels: u64,
     /// Bytes to targets.
     pub sent: u64,
@@ -175,18 +182,22 @@ impl Exit {
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let begin = tokio::time::Instant::now();
         let budget = Budget::of(MOST_UNKNOWN.into());
+        let flows = Flows::new(session.connection().clone());
+        let mut passing = std::pin::pin!(flows.pass_on());
         if let Ok(mut requests) = http3::serve(session.connection().clone(), budget.clone()).await {
             loop {
                 tokio::select! {
                     request = requests.accept() => match request {
                         Ok(Some(resolver)) => {
                             let (exit, session, counts) = (self.clone(), session.clone(), counts.clone());
-                            let budget = budget.clone();
-                            tasks.spawn(async move { exit.answer(resolver, (&session, &budget), &counts).await });
+                            let (budget, flows) = (budget.clone(), flows.clone());
+                            let work = async move { exit.answer(resolver, (&session, &budget), &flows, &counts).await };
+                            tasks.spawn(work);
                         }
                         Ok(None) | Err(_) => break,
                     },
                     Some(_) = tasks.join_next() => {}
+                    () = &mut passing => break,
                     _ = tick.tick() => {
                         session.fit_send_window();
                         if load(&counts.known) == 0 && begin.elapsed() > PATIENCE {
@@ -213,6 +224,7 @@ impl Exit {
         &self,
         resolver: RequestResolver<Adapter, Bytes>,
         (session, budget): (&Session, &Budget),
+        flows: &Flows,
         counts: &Counts,
     ) {
         // A request that does not come in time is dropped, which resets its stream.
@@ -227,29 +239,59 @@ impl Exit {
             session.connection().set_max_concurrent_bi_streams(VarInt::from_u32(MOST_STREAMS.1));
             choose(session, &request);
         }
-        let is_extended = request.extensions().get::<h3::ext::Protocol>().is_some();
-        if request.method() != Method::CONNECT || is_extended {
-            return refuse(&mut stream, StatusCode::NOT_IMPLEMENTED, None).await;
-        }
-        let authority = request.uri().authority().map(http::uri::Authority::as_str).unwrap_or_default();
-        let Ok(target) = authority.parse::<Target>() else {
-            return refuse(&mut stream, StatusCode::BAD_REQUEST, None).await;
+        let carried = request.extensions().get::<Carried>();
+        let target = match carried {
+            _ if request.method() != Method::CONNECT => {
+                return refuse(&mut stream, StatusCode::NOT_IMPLEMENTED, None).await;
+            }
+            Some(&Carried::CONNECT_UDP) => packets::target(request.uri().path()),
+            Some(_) => return refuse(&mut stream, StatusCode::NOT_IMPLEMENTED, None).await,
+            None => request.uri().authority().and_then(|authority| authority.as_str().parse().ok()),
         };
+        let Some(target) = target else { return refuse(&mut stream, StatusCode::BAD_REQUEST, None).await };
         let Ok(_permit) = self.room.clone().try_acquire_owned() else {
             return refuse(&mut stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
         };
-        let tcp = match dial(&target, &self.rules).await {
-            Ok(tcp) => tcp,
+        let end = match carried {
+            None => dial(&target, &self.rules).await.map(End::Stream),
+            Some(_) => {
+                let flow = flows.of(stream.id().into_inner());
+                dial_packets(&target, &self.rules).await.map(|socket| End::Packets(socket, flow))
+            }
+        };
+        let end = match end {
+            Ok(end) => end,
             Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
         };
         counts.tunnels.fetch_add(1, Ordering::Relaxed);
-        if stream.send_response(Response::new(())).await.is_err() {
+        if stream.send_response(end.accepted()).await.is_err() {
             return;
         }
         let (sends, receives) = stream.split();
-        let carried = join(tcp, sends, Receiving::new(receives), session.connection()).await;
+        let (receives, quic) = (Receiving::new(receives), session.connection());
+        let carried = match end {
+            End::Stream(tcp) => join(tcp, sends, receives, quic).await,
+            End::Packets(mut socket, flow) => packets::carry(&mut socket, flow, (sends, receives), quic).await,
+        };
         counts.received.fetch_add(carried.into_stream, Ordering::Relaxed);
         counts.sent.fetch_add(carried.out_of_stream, Ordering::Relaxed);
+    }
+}
+
+/// The end of a request at its target.
+enum End {
+    Stream(TcpStream),
+    Packets(UdpSocket, Flow),
+}
+
+impl End {
+    /// The answer to a request that reached its target.
+    fn accepted(&self) -> Response<()> {
+        let mut answer = Response::new(());
+        if matches!(self, Self::Packets(..)) {
+            answer.headers_mut().insert(CAPSULES.0, HeaderValue::from_static(CAPSULES.1));
+        }
+        answer
     }
 }
 
@@ -301,5 +343,5 @@ async fn refuse(stream: &mut ServerStream, status: StatusCode, reason: Option<Un
 
 /// The settings of connections between proxies and exits.
 pub(crate) fn proxying() -> QuicConfig {
-    QuicConfig { receive_window: UNREAD, streams: MOST_STREAMS.1, ..QuicConfig::default() }
+    QuicConfig { receive_window: UNREAD, streams: MOST_STREAMS.1, datagrams: DATAGRAMS, ..QuicConfig::default() }
 }

@@ -10,6 +10,7 @@ mod dial;
 pub mod doors;
 pub mod exit;
 mod http3;
+pub mod packets;
 pub mod proxy;
 pub mod rules;
 pub mod socks;

@@ -136,6 +136,32 @@ pub fn read_request(bytes: &[u8]) -> Read<Request> {
     Ok(Some((request, end)))
 }
 
+/// Reads the beginning of a packet of an application [rfc1928, sec. 7]: where it is to go, and where its payload begins.
+/// Nothing if it is a fragment, or there can be no such target.
+pub fn read_packet(bytes: &[u8]) -> Option<(Target, usize)> {
+    match bytes {
+        [_, _, 0, ..] => match read_target(bytes, 3) {
+            Ok(Some((Some(target), end))) => Some((target, end)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The beginning of a packet that came from a target.
+pub fn write_packet(target: &Target) -> Vec<u8> {
+    let mut bytes = vec![0; 3];
+    match &target.host {
+        Host::Address(address) => write_address(*address, &mut bytes),
+        Host::Name(name) => {
+            bytes.extend([3, name.len() as u8]);
+            bytes.extend(name.as_bytes());
+        }
+    }
+    bytes.extend(target.port.to_be_bytes());
+    bytes
+}
+
 /// Reads an address from a place on; the target is `None` if there can be none of this name or port.
 fn read_target(bytes: &[u8], from: usize) -> Read<Option<Target>> {
     let Some(&kind) = bytes.get(from) else { return Ok(None) };
@@ -169,7 +195,13 @@ fn counted(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
 /// The answer to a request, with the address that the server uses for it.
 pub fn write_reply(reply: Reply, address: SocketAddr) -> Vec<u8> {
     let mut bytes = vec![VERSION, reply as u8, 0];
-    match address.ip() {
+    write_address(address.ip(), &mut bytes);
+    bytes.extend(address.port().to_be_bytes());
+    bytes
+}
+
+fn write_address(address: IpAddr, bytes: &mut Vec<u8>) {
+    match address {
         IpAddr::V4(ip) => {
             bytes.push(1);
             bytes.extend(ip.octets());
@@ -179,8 +211,6 @@ pub fn write_reply(reply: Reply, address: SocketAddr) -> Vec<u8> {
             bytes.extend(ip.octets());
         }
     }
-    bytes.extend(address.port().to_be_bytes());
-    bytes
 }
 
 #[cfg(test)]
@@ -209,6 +239,19 @@ mod tests {
         // A place for datagrams is asked for with any address, often with none.
         assert_eq!(read_request(&[5, 3, 0, 1, 0, 0, 0, 0, 0, 0]), Ok(Some((Request::Associate, 10))));
         assert_eq!(read_request(&[5, 2, 0, 1, 0, 0, 0, 0, 0, 0]), Ok(Some((Request::Other(2), 10))));
+    }
+
+    #[test]
+    fn packets_read_as_they_are_written() {
+        for text in ["192.0.2.1:53", "[2001:db8::1]:443", "example.org:53"] {
+            let target: Target = text.parse().unwrap();
+            let begin = write_packet(&target);
+            assert_eq!(read_packet(&[&begin[..], b"payload"].concat()), Some((target, begin.len())));
+            let fragment = [&begin[..2], &[1], &begin[3..]].concat();
+            assert_eq!(read_packet(&fragment), None);
+            assert!((0..begin.len()).all(|end| read_packet(&begin[..end]).is_none()));
+        }
+        assert_eq!(read_packet(&[0, 0, 0, 1, 192, 0, 2, 1, 0, 0]), None, "there is no port 0");
     }
 
     #[test]
@@ -249,6 +292,9 @@ mod tests {
         #[test]
         fn no_bytes_break_a_reader(bytes in proptest::collection::vec(any::<u8>(), 0..600), version in 0_u8..6) {
             let bytes = [&[version], &bytes[..]].concat();
+            if let Some((_, used)) = read_packet(&bytes) {
+                prop_assert!(used <= bytes.len());
+            }
             for used in [
                 read_methods(&bytes).map(|read| read.map(|(_, used)| used)),
                 read_password(&bytes).map(|read| read.map(|(_, used)| used)),

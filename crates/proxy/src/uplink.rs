@@ -12,12 +12,15 @@ use anabranch_live::url::Url;
 use anabranch_proto::Protocol;
 use bytes::Bytes;
 use h3::client::RequestStream;
-use http::{Method, Request, Response, StatusCode, Uri, header};
+use h3::ext::Protocol as Carried;
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at};
 
 use crate::exit::{CONTROL, proxying};
 use crate::http3::{self, ALPN, Asking, BidiStream};
+use crate::packets::flows::{Flow, Flows};
+use crate::packets::{self, CAPSULES};
 use crate::target::{Host, Target};
 use crate::token::Token;
 use crate::unreached::Unreached;
@@ -64,6 +67,14 @@ pub enum UplinkState {
 pub(crate) struct Tunnel {
     pub stream: Stream,
     pub quic: Connection,
+    flows: Flows,
+}
+
+impl Tunnel {
+    /// The datagrams of the stream.
+    pub fn flow(&self) -> Flow {
+        self.flows.of(self.stream.id().into_inner())
+    }
 }
 
 /// A stream to an exit.
@@ -74,6 +85,7 @@ pub(crate) type Stream = RequestStream<BidiStream<Bytes>, Bytes>;
 struct Line {
     asking: Asking,
     quic: Connection,
+    flows: Flows,
 }
 
 /// Opens streams to targets over the connection to an exit.
@@ -94,21 +106,36 @@ impl Uplink {
         (Self { exit: exit.clone(), line }, keep(exit, give, tell))
     }
 
-    /// Opens a stream to a target. Where the connection to the exit is lost before the answer, the next one is tried.
+    /// Opens a stream to a target, as a connection of TCP.
     ///
     /// # Errors
     /// If there is no connection to the exit, or the exit does not reach the target.
     pub async fn open(&self, target: &Target) -> Result<Tunnel, Unreached> {
+        self.ask(|exit| exit.request(Method::CONNECT, &target.to_string())).await
+    }
+
+    /// Opens a flow of packets to a target.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn open_packets(&self, target: &Target) -> Result<Tunnel, Unreached> {
+        self.ask(|exit| exit.request_for_packets(target)).await
+    }
+
+    /// Sends a request. Where the connection to the exit is lost before the answer, the next one is tried.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    async fn ask(&self, request: impl Fn(&Exit) -> Request<()>) -> Result<Tunnel, Unreached> {
         let end = Instant::now() + WAIT;
         let mut lines = self.line.clone();
         loop {
             let there = timeout_at(end, lines.wait_for(Option::is_some)).await.map_err(|_| Unreached::NoExit)?;
             let mut line = there.ok().and_then(|line| line.clone()).ok_or(Unreached::NoExit)?;
             lines.mark_unchanged();
-            let request = self.exit.request(Method::CONNECT, &target.to_string());
-            match timeout(ANSWER_TIME, ask(&mut line.asking, request)).await {
+            match timeout(ANSWER_TIME, ask(&mut line.asking, request(&self.exit))).await {
                 Ok(Some((stream, answer))) if answer.status() == StatusCode::OK => {
-                    return Ok(Tunnel { stream, quic: line.quic });
+                    return Ok(Tunnel { stream, quic: line.quic, flows: line.flows });
                 }
                 Ok(Some((_, answer))) => {
                     let header = answer.headers().get("proxy-status").and_then(|value| value.to_str().ok());
@@ -132,6 +159,21 @@ async fn ask(asking: &mut Asking, request: Request<()>) -> Option<(Stream, Respo
 }
 
 impl Exit {
+    /// The name or address of the exit, as requests to itself have it.
+    fn authority(&self) -> String {
+        Host::parse(&self.url.host).map_or_else(|_| "exit".to_owned(), |host| host.to_string())
+    }
+
+    fn request_for_packets(&self, target: &Target) -> Request<()> {
+        let uri = Uri::builder().scheme("https").authority(self.authority()).path_and_query(packets::path(target));
+        let uri = uri.build().expect("targets are written as parts of paths");
+        let mut request = self.request(Method::CONNECT, "exit");
+        *request.uri_mut() = uri;
+        request.extensions_mut().insert(Carried::CONNECT_UDP);
+        request.headers_mut().insert(CAPSULES.0, HeaderValue::from_static(CAPSULES.1));
+        request
+    }
+
     fn request(&self, method: Method, authority: &str) -> Request<()> {
         let uri = Uri::builder().authority(authority);
         let uri = if method == Method::CONNECT { uri } else { uri.scheme("https").path_and_query("/") };
@@ -173,11 +215,11 @@ async fn hold(
         Ok(both) => both,
         Err(error) => return error,
     };
-    let line = Line { asking: asking.clone(), quic: session.connection().clone() };
+    let flows = Flows::new(session.connection().clone());
+    let line = Line { asking: asking.clone(), quic: session.connection().clone(), flows: flows.clone() };
     let using = async {
         // The exit waits for the token, and it alone knows whether it is right.
-        let host = Host::parse(&exit.url.host).map_or_else(|_| "exit".to_owned(), |host| host.to_string());
-        let request = exit.request(Method::OPTIONS, &host);
+        let request = exit.request(Method::OPTIONS, &exit.authority());
         match timeout(ANSWER_TIME, ask(&mut asking, request)).await {
             Ok(Some((_, answer))) if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
                 return Unreached::Unknown.to_string();
@@ -190,6 +232,7 @@ async fn hold(
     };
     tokio::select! {
         _ = std::future::poll_fn(|context| keeping.poll_close(context)) => lost(session),
+        () = flows.pass_on() => lost(session),
         reason = using => reason,
     }
 }

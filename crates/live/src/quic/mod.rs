@@ -11,11 +11,11 @@ pub mod udp;
 
 pub(crate) use noq::{
     AckFrequencyConfig, ClientConfig, Endpoint, FourTuple, IdleTimeout, Incoming, Path, PathError, PathEvent,
-    PathStatus, SendDatagramError, ServerConfig, TransportConfig,
+    PathStatus, ServerConfig, TransportConfig,
 };
 pub use noq::{
-    ConnectError, Connection, ConnectionError, PathId, PathStats, ReadError, ReadExactError, RecvStream, SendStream,
-    VarInt, WriteError,
+    ConnectError, Connection, ConnectionError, PathId, PathStats, ReadError, ReadExactError, RecvStream,
+    SendDatagramError, SendStream, VarInt, WriteError,
 };
 
 pub use self::calls::path_number;

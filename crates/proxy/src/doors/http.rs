@@ -112,7 +112,7 @@ async fn connect(
     Ok(Response::new(Either::Right(Full::default())))
 }
 
-async fn carry_upgraded(upgraded: Upgraded, Tunnel { stream: mut tunnel, quic }: Tunnel) {
+async fn carry_upgraded(upgraded: Upgraded, Tunnel { stream: mut tunnel, quic, .. }: Tunnel) {
     let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else { return };
     // What came with the request is for the target.
     if !parts.read_buf.is_empty() && tunnel.send_data(parts.read_buf).await.is_err() {
@@ -141,7 +141,8 @@ async fn forward(mut request: Request<Incoming>, uplink: &Uplink) -> Result<Resp
     if !request.body().is_end_stream() && request.body().size_hint().exact().is_none() {
         request.headers_mut().insert(header::TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     }
-    let Tunnel { stream: tunnel, quic } = uplink.open(&target).await.map_err(|reason| unreached(&target, reason))?;
+    let Tunnel { stream: tunnel, quic, .. } =
+        uplink.open(&target).await.map_err(|reason| unreached(&target, reason))?;
     let (near, far) = tokio::io::duplex(WAITING);
     let has_failed = Arc::<AtomicBool>::default();
     let near = Near { stream: near, has_failed: has_failed.clone() };

@@ -1,5 +1,6 @@
 //! Where applications of this machine come in: SOCKS and HTTP.
 
+mod associate;
 mod http;
 mod socks;
 

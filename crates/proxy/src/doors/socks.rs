@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::{PATIENCE, Password};
+use super::{PATIENCE, Password, associate};
 use crate::socks::{
     MOST_MESSAGE, Method, Reply, Request, SocksError, read_methods, read_password, read_request, write_accepted,
     write_method, write_reply,
@@ -23,11 +23,19 @@ const NOWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPE
 pub(super) async fn serve(mut stream: TcpStream, uplink: &Uplink, password: Option<&Password>) {
     let mut bytes = BytesMut::new();
     let Ok(Some(request)) = timeout(PATIENCE, agree(&mut stream, &mut bytes, password)).await else { return };
-    let Request::Connect(target) = request else {
-        return refuse(&mut stream, Reply::NotServed).await;
+    let target = match request {
+        Request::Connect(target) => target,
+        Request::Associate => {
+            // Without a socket nothing can be sent.
+            if associate::serve(&mut stream, uplink).await.is_err() {
+                refuse(&mut stream, Reply::Failed).await;
+            }
+            return;
+        }
+        Request::Other(_) => return refuse(&mut stream, Reply::NotServed).await,
     };
     match uplink.open(&target).await {
-        Ok(Tunnel { stream: mut tunnel, quic }) => {
+        Ok(Tunnel { stream: mut tunnel, quic, .. }) => {
             if stream.write_all(&write_reply(Reply::Succeeded, NOWHERE)).await.is_err() {
                 return;
             }

@@ -33,7 +33,7 @@ pub(crate) type Keeping = h3::client::Connection<Adapter, Bytes>;
 /// If the connection ends, or the peer does not begin in time.
 pub(crate) async fn serve(connection: Connection, budget: Budget) -> Result<Requests, String> {
     let mut builder = h3::server::builder();
-    builder.max_field_section_size(MOST_HEADER);
+    builder.max_field_section_size(MOST_HEADER).enable_extended_connect(true).enable_datagram(true);
     timely(builder.build(Adapter::new(connection, budget))).await
 }
 
@@ -43,7 +43,7 @@ pub(crate) async fn serve(connection: Connection, budget: Budget) -> Result<Requ
 /// If the connection ends, or the peer does not begin in time.
 pub(crate) async fn ask(connection: Connection) -> Result<(Keeping, Asking), String> {
     let mut builder = h3::client::builder();
-    builder.max_field_section_size(MOST_HEADER);
+    builder.max_field_section_size(MOST_HEADER).enable_extended_connect(true).enable_datagram(true);
     timely(builder.build(Adapter::new(connection, Budget::unbounded()))).await
 }
 

@@ -1,6 +1,7 @@
 //! Applications over a proxy and an exit, on this machine.
 
 mod field;
+mod packets;
 
 use std::time::Duration;
 

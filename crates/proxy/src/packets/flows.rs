@@ -1,0 +1,97 @@
+//! The datagrams of a connection, by the streams that they belong to [rfc9297, sec. 2.1].
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use anabranch_live::quic::{Connection, SendDatagramError};
+use bytes::{Bytes, BytesMut};
+use tokio::sync::mpsc;
+
+use super::capsule::{read_number, write_number};
+
+/// The most datagrams that wait for a flow; later ones are dropped, as networks do.
+const MOST_WAITING: usize = 64;
+
+/// Streams of requests have numbers that are multiples of this, and datagrams the quotient.
+const STEP: u64 = 4;
+
+/// The flows of datagrams of a connection.
+#[derive(Clone)]
+pub(crate) struct Flows {
+    connection: Connection,
+    all: Arc<Mutex<HashMap<u64, mpsc::Sender<Bytes>>>>,
+}
+
+/// A flow: the datagrams of a stream.
+pub(crate) struct Flow {
+    flows: Flows,
+    number: u64,
+    arrived: mpsc::Receiver<Bytes>,
+}
+
+/// What becomes of a datagram that is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// It is on its way.
+    Sent,
+    /// It is too large for the packets of the connection.
+    TooLarge,
+    /// The connection has ended, or its other end takes no datagrams.
+    Lost,
+}
+
+impl Flows {
+    /// The flows of a connection, on which somebody has to call [`Self::pass_on`].
+    pub fn new(connection: Connection) -> Self {
+        Self { connection, all: Arc::default() }
+    }
+
+    /// Passes the datagrams of the connection on to their flows, until it ends. Those of no flow are dropped.
+    pub async fn pass_on(&self) {
+        while let Ok(datagram) = self.connection.read_datagram().await {
+            let Some((number, after)) = read_number(&datagram) else { continue };
+            // The flow drops what comes too fast for it.
+            let _ = self.lock().get(&number).map(|flow| flow.try_send(datagram.slice(after..)));
+        }
+    }
+
+    /// The flow of a stream.
+    pub fn of(&self, stream: u64) -> Flow {
+        let number = stream / STEP;
+        let (give, arrived) = mpsc::channel(MOST_WAITING);
+        self.lock().insert(number, give);
+        Flow { flows: self.clone(), number, arrived }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, mpsc::Sender<Bytes>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Flow {
+    /// Sends a datagram.
+    pub fn send(&self, datagram: &[u8]) -> Fate {
+        let mut bytes = BytesMut::with_capacity(datagram.len() + 8);
+        write_number(self.number, &mut bytes);
+        bytes.extend_from_slice(datagram);
+        match self.flows.connection.send_datagram(bytes.freeze()) {
+            Ok(()) => Fate::Sent,
+            Err(SendDatagramError::TooLarge) => Fate::TooLarge,
+            Err(_) => Fate::Lost,
+        }
+    }
+
+    /// The next datagram that arrives; does not return after the last.
+    pub async fn next(&mut self) -> Bytes {
+        match self.arrived.recv().await {
+            Some(datagram) => datagram,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for Flow {
+    fn drop(&mut self) {
+        self.flows.lock().remove(&self.number);
+    }
+}
