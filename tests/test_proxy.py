@@ -20,14 +20,13 @@ from anabranch import _core
 from anabranch.commands.tokens import kept_token, read_password
 from anabranch.errors import ScenarioError
 from command import run
-from labs import PROGRAM
+from running_programs import LONG_S, Lines, end, start
 
 pytestmark = [
     pytest.mark.skipif(not _core.HAS_LIVE, reason="this build has no proxies"),
     pytest.mark.skipif(sys.platform != "linux", reason="paths take several addresses of this machine"),
 ]
 
-LONG_S = 30
 BYTES = 20_000_000
 
 
@@ -42,46 +41,6 @@ def free_port(kind: int) -> int:
     with closing(socket.socket(socket.AF_INET, kind)) as own:
         own.bind(("127.0.0.1", 0))
         return int(own.getsockname()[1])
-
-
-class Lines:
-    """What a program prints, as it comes."""
-
-    def __init__(self, process: "subprocess.Popen[str]") -> None:
-        self.process, self.lines = process, list[str]()
-        self.reader = threading.Thread(target=self._read, daemon=True)
-        self.reader.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        with self.process.stdout as stdout:
-            for line in stdout:
-                self.lines.append(line.rstrip("\n"))
-
-    def until(self, begin: str) -> str:
-        """Wait for a line that begins so."""
-        deadline = time.monotonic() + LONG_S
-        while time.monotonic() < deadline:
-            for line in self.lines:
-                if line.startswith(begin):
-                    return line
-            time.sleep(0.02)
-        raise AssertionError(f"no line begins with {begin!r}: {self.lines}")
-
-
-def start(*arguments: str) -> Lines:
-    process = subprocess.Popen(
-        [*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
-    )
-    return Lines(process)
-
-
-def end(*programs: Lines) -> None:
-    for one in programs:
-        one.process.terminate()
-    for one in programs:
-        one.process.wait(LONG_S)
-        one.reader.join(LONG_S)
 
 
 @dataclass

@@ -35,6 +35,9 @@ pub struct QuicConfig {
     pub payload: Option<u16>,
     /// The longest silence of a path, or of a connection, before it is given up.
     pub idle: Duration,
+    /// Least silence after which a path that carries data is given up while others work; `None` if it stays until it is
+    /// idle.
+    pub least_silence: Option<Duration>,
     /// Number of packets that the peer acknowledges at a time, and delay after which it acknowledges fewer.
     pub acks: (u32, Duration),
     /// Bytes that a peer may send before they are read, over all streams.
@@ -55,6 +58,7 @@ impl Default for QuicConfig {
         Self {
             payload: None,
             idle: Duration::from_millis(2400),
+            least_silence: None,
             acks: ACKS,
             receive_window: 32 << 20,
             stream_window: STREAM_WINDOW,

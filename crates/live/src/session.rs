@@ -210,7 +210,7 @@ impl Arrival {
         config.transport_config(Arc::new(quic_config.transport(group.clone())));
         let connection = self.incoming.accept_with(Arc::new(config)).map_err(refused)?.await.map_err(refused)?;
         renew_keys(&connection);
-        let paths = Paths::of_server(connection.clone(), remote);
+        let paths = Paths::of_server(connection.clone(), remote, quic_config.least_silence);
         Ok(Session::new(connection, group, paths, self.marks, Vec::new()))
     }
 }
@@ -303,7 +303,8 @@ impl Client {
         config.transport_config(Arc::new(application.quic_config.transport(group.clone())));
         let connecting = self.endpoint.connect_with(config, first, name).map_err(SessionError::WrongPlace)?;
         let connection = connecting.await.map_err(|reason| SessionError::Refused { remote: first, reason })?;
-        let paths = Paths::of_client(connection.clone(), pairs, &self.stand_ins);
+        let silence = application.quic_config.least_silence;
+        let paths = Paths::of_client(connection.clone(), pairs, &self.stand_ins, silence);
         Ok(Session::new(connection, group, paths, self.marks.clone(), scalable))
     }
 

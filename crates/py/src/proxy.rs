@@ -84,7 +84,7 @@ struct PyProxy {
 
 #[pymethods]
 impl PyProxy {
-    /// Serves applications by SOCKS and HTTP at these addresses, over the exit of this URL.
+    /// Serves applications by SOCKS, HTTP and redirection at these addresses, over the exit of this URL.
     #[new]
     fn new(
         url: &str,
@@ -94,6 +94,7 @@ impl PyProxy {
         control: String,
         socks: Vec<String>,
         http: Vec<String>,
+        transparent: Vec<String>,
         password: Option<(String, String)>,
     ) -> PyResult<Self> {
         let password = password.map(|(name, password)| Password { name, password });
@@ -106,7 +107,8 @@ impl PyProxy {
         };
         let service = ProxyService {
             exit: Exit { url, authorities, via, token, control, protocol },
-            doors: [doors(Kind::Socks, socks)?, doors(Kind::Http, http)?].concat(),
+            doors: [doors(Kind::Socks, socks)?, doors(Kind::Http, http)?, doors(Kind::Transparent, transparent)?]
+                .concat(),
         };
         let running = Running::start(|events| proxy(service, events)).map_err(failed)?;
         Ok(Self { running: Mutex::new(Some(running)) })
@@ -118,6 +120,7 @@ impl PyProxy {
             None => None,
             Some(ProxyEvent::Open(Kind::Socks, address)) => Some(("socks", vec![address.to_string()])),
             Some(ProxyEvent::Open(Kind::Http, address)) => Some(("http", vec![address.to_string()])),
+            Some(ProxyEvent::Open(Kind::Transparent, address)) => Some(("transparent", vec![address.to_string()])),
             Some(ProxyEvent::Uplink(UplinkState::Down(reason))) => Some(("down", vec![reason])),
             Some(ProxyEvent::Uplink(UplinkState::Up(paths))) => {
                 Some(("up", paths.into_iter().filter(|path| path.is_open).map(|path| path.label).collect()))

@@ -145,6 +145,7 @@ class Proxy:
         control: str,
         socks: Sequence[str],
         http: Sequence[str],
+        transparent: Sequence[str],
         password: tuple[str, str] | None,
     ) -> Self: ...
     def wait(self, seconds: float) -> tuple[str, list[str]] | None: ...

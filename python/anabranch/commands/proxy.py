@@ -45,6 +45,10 @@ def command(
         list[str] | None,
         typer.Option(metavar="ADDRESS:PORT", help=f"Address for HTTP. Repeatable. Default: {HTTP}."),
     ] = None,
+    transparent: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ADDRESS:PORT", help="Address to which the kernel redirects connections. Repeatable."),
+    ] = None,
     password_file: Annotated[
         Path | None,
         typer.Option(help="File with name:password for programs; other machines can use the proxy only with these."),
@@ -60,8 +64,8 @@ def command(
     paths = via_names(via)
     password = None if password_file is None else read_password(password_file)
     token = read_token(token_file)
-    asked = socks or http
-    doors = (socks or [], http or []) if asked else ([SOCKS], [HTTP])
+    asked = socks or http or transparent
+    doors = (socks or [], http or [], transparent or []) if asked else ([SOCKS], [HTTP], [])
     own = _core.Proxy(url, authorities, paths, token, control, *doors, password)
     # Ctrl-C is how a proxy ends, and no failure.
     with suppress(KeyboardInterrupt):
@@ -79,6 +83,8 @@ def _tell(kind: str, lines: list[str]) -> None:
     if kind in ("socks", "http"):
         scheme = "socks5h" if kind == "socks" else "http"
         typer.echo(f"{scheme}://{lines[0]}")
+    elif kind == "transparent":
+        typer.echo(f"redirected connections at {lines[0]}")
     elif kind == "down":
         typer.echo(f"no connection to the exit: {printable(lines[0])}", err=True)
     else:

@@ -7,6 +7,7 @@ use std::time::Instant;
 use anabranch_proto::window::{Signal, WindowControl};
 
 use super::{FIRST_WINDOW, Group, LEAST_WINDOW, Open, window_bytes};
+use crate::paths::Sign;
 use crate::quic::congestion::{Controller, ControllerFactory, ControllerMetrics, RttEstimator};
 
 /// Bits in a byte.
@@ -48,6 +49,17 @@ impl Slot {
     /// Number of the slot in its group; `None` if no slot was left.
     pub fn number(&self) -> Option<usize> {
         self.seat.as_ref().map(|seat| seat.slot)
+    }
+
+    /// What is known of the path at a time; `None` before its first round trip.
+    pub(crate) fn sign(&self, now: Instant) -> Option<Sign> {
+        let now = self.group.time(now);
+        self.with(|open, _, _| open.path.sign(now)).flatten()
+    }
+
+    /// Lets nothing more be sent on the path, or again what its window allows.
+    pub(crate) fn suspend(&self, is_suspended: bool) {
+        self.with(|open, _, _| open.is_suspended = is_suspended);
     }
 
     /// Processes the acknowledgement of a packet.
@@ -131,7 +143,8 @@ impl Controller for Slot {
     fn window(&self) -> u64 {
         let window = self.with(|open, control, own| {
             open.path.settle(control, own);
-            window_bytes(control.window(own), open.mtu)
+            // Something is in flight on a path that is suspended, and with one packet it is full.
+            if open.is_suspended { open.mtu.into() } else { window_bytes(control.window(own), open.mtu) }
         });
         window.unwrap_or_else(|| window_bytes(LEAST_WINDOW, self.first_mtu))
     }

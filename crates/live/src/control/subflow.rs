@@ -4,11 +4,14 @@
 //! and marks that it revealed. A control receives losses and marks first, as from our own source, and then all
 //! acknowledged packets in one call. So acknowledgements are kept until the library asks for the window.
 
+use std::time::Duration;
+
 use anabranch_core::{Span, Time};
 use anabranch_proto::transport::{Deliveries, Rtt, Settings};
 use anabranch_proto::window::{Acked, Signal, WindowControl};
 
 use super::under_way::{Sent, UnderWay};
+use crate::paths::Sign;
 
 /// Rate of the library's pacer relative to that of the window.
 pub(super) const PACED: f64 = 1.25;
@@ -50,6 +53,8 @@ pub(super) struct Subflow {
     /// Packets with lesser numbers were sent while the window was full.
     limited: u64,
     last_sent: Time,
+    /// When the last acknowledgement came.
+    heard: Time,
     deliveries: Deliveries,
     /// Marked packets that the peer has counted, and those of them that the control has not received.
     marked: u64,
@@ -124,6 +129,7 @@ impl Subflow {
             self.deliveries.starve(self.under_way.count());
         }
         let Some(batch) = &mut self.batch else { return };
+        self.heard = now;
         (batch.now, batch.is_complete, batch.is_starved) = (now, true, is_starved);
         // A packet that was overtaken says nothing of round trips and rates.
         batch.newest = batch.newest.filter(|newest| Some(newest.number) > self.acknowledged);
@@ -209,6 +215,14 @@ impl Subflow {
             delivery,
         };
         control.on_ack(subflow, &acked);
+    }
+
+    /// What is known of the path; `None` before its first round trip.
+    pub(super) fn sign(&self, now: Time) -> Option<Sign> {
+        let since = |time: Time| Duration::from_nanos(now.0.saturating_sub(time.0) / 1000);
+        let patience = Duration::from_secs_f64(self.rtt.patience()?.seconds());
+        let silence = self.under_way.oldest().map_or(Duration::ZERO, |oldest| since(oldest.max(self.heard)));
+        Some(Sign { silence, heard: since(self.heard), patience })
     }
 
     /// Smoothed round trip in seconds; 0 before the first.

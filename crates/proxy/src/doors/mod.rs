@@ -1,8 +1,10 @@
-//! Where applications of this machine come in: SOCKS and HTTP.
+//! Where applications come in: SOCKS, HTTP, and connections that the kernel redirects.
 
 mod associate;
 mod http;
 mod socks;
+#[cfg(target_os = "linux")]
+mod transparent;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -31,6 +33,8 @@ pub enum Kind {
     Socks,
     /// HTTP with CONNECT.
     Http,
+    /// Nothing: this machine redirects connections there. On Linux only.
+    Transparent,
 }
 
 /// A door to open.
@@ -70,6 +74,9 @@ pub enum DoorError {
         "everybody who reaches {0} could use this proxy; listen at 127.0.0.1 or ask for a name and a password by `--user`"
     )]
     Open(SocketAddr),
+    /// The kernel tells nobody where a connection was to go.
+    #[error("connections are redirected to a proxy on Linux alone; use SOCKS or HTTP here")]
+    NotHere,
     /// The kernel refuses the address.
     #[error("cannot listen at {address}: {error}; choose another address or port")]
     Listen {
@@ -95,12 +102,20 @@ impl Door {
     /// If everybody could come in, or the address cannot be used.
     pub(crate) async fn open(self) -> Result<Opened, DoorError> {
         let Self { kind, address, password } = self;
-        if password.is_none() && !address.ip().to_canonical().is_loopback() {
+        let is_redirected = kind == Kind::Transparent;
+        if is_redirected && cfg!(not(target_os = "linux")) {
+            return Err(DoorError::NotHere);
+        }
+        if password.is_none() && !is_redirected && !address.ip().to_canonical().is_loopback() {
             return Err(DoorError::Open(address));
         }
         let refused = |error| DoorError::Listen { address, error };
         let listener = TcpListener::bind(address).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
+        #[cfg(target_os = "linux")]
+        if is_redirected {
+            transparent::open(&listener);
+        }
         Ok(Opened { kind, address, listener, password })
     }
 }
@@ -131,19 +146,23 @@ async fn answer(door: Opened, uplink: Uplink, room: Arc<Semaphore>) {
             tokio::time::sleep(PAUSE).await;
             continue;
         };
-        let (uplink, password, kind) = (uplink.clone(), password.clone(), door.kind);
+        let (uplink, password, kind, address) = (uplink.clone(), password.clone(), door.kind, door.address);
         served.spawn(async move {
             // Small pieces do not wait for others.
             let _ = stream.set_nodelay(true);
-            serve(kind, stream, &uplink, password.as_ref().as_ref()).await;
+            serve((kind, address.port()), stream, &uplink, password.as_ref().as_ref()).await;
             drop(permit);
         });
     }
 }
 
-async fn serve(kind: Kind, stream: TcpStream, uplink: &Uplink, password: Option<&Password>) {
+async fn serve((kind, port): (Kind, u16), stream: TcpStream, uplink: &Uplink, password: Option<&Password>) {
     match kind {
         Kind::Socks => socks::serve(stream, uplink, password).await,
         Kind::Http => http::serve(stream, uplink, password).await,
+        #[cfg(target_os = "linux")]
+        Kind::Transparent => transparent::serve(stream, port, uplink).await,
+        #[cfg(not(target_os = "linux"))]
+        Kind::Transparent => drop((stream, port)),
     }
 }

@@ -56,10 +56,15 @@ pub struct RunningProxy {
 
 /// Starts a proxy to an exit, over two paths.
 pub fn start_proxy(url: &Url, secret: &str, password: Option<&Password>) -> RunningProxy {
+    start_proxy_over(url, secret, password, &["127.0.0.2", "127.0.0.3"])
+}
+
+/// Starts a proxy to an exit, over these paths.
+pub fn start_proxy_over(url: &Url, secret: &str, password: Option<&Password>, via: &[&str]) -> RunningProxy {
     let exit = Exit {
         url: url.clone(),
         authorities: None,
-        via: vec!["127.0.0.2".to_owned(), "127.0.0.3".to_owned()],
+        via: via.iter().map(|&via| via.to_owned()).collect(),
         token: token(secret),
         control: "olia".to_owned(),
         protocol: named("olia").unwrap(),

@@ -2,6 +2,8 @@
 
 mod field;
 mod packets;
+mod paths;
+mod relay;
 
 use std::time::Duration;
 

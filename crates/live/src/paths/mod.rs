@@ -1,16 +1,20 @@
 //! The paths of a connection: opened one after another, watched, and opened anew after a loss.
 //!
 //! A client has a path for each pair of a local and a remote address. A path that stays silent is given up, and its
-//! pair is tried again, less and less often, while the connection lasts. A server sees paths appear and disappear.
+//! pair is tried again while the connection lasts, each second at least. A server sees paths appear and disappear.
+
+mod silence;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, MissedTickBehavior, sleep_until};
 use tokio_stream::StreamExt;
 
+use self::silence::LOOK;
+pub(crate) use self::silence::Sign;
 use crate::control::{MOST_PATHS, Slot};
 use crate::quic::{
     Connection, FourTuple, Path, PathError, PathEvent, PathId, PathStats, PathStatus, controller, path_number,
@@ -31,7 +35,7 @@ const BEAT: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Time before a lost path is tried again: at first, and at most.
-const BACK_OFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(8));
+const BACK_OFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(1));
 
 /// The most addresses of a peer that are recorded; later ones replace those without a path.
 const MOST_PAIRS: usize = 2 * MOST_PATHS;
@@ -88,6 +92,8 @@ struct PairPaths {
     failures: u32,
     /// Time of the next try; `None` while there is a path.
     due: Option<Instant>,
+    /// Whether the path is silent though something is on its way.
+    is_doubted: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -123,6 +129,7 @@ impl PairPaths {
             before: Counts::default(),
             failures: 0,
             due: None,
+            is_doubted: false,
         }
     }
 
@@ -131,7 +138,7 @@ impl PairPaths {
         if let Some(last) = self.path.replace(path) {
             self.before = self.before.with(&last.stats());
         }
-        self.due = None;
+        (self.due, self.is_doubted) = (None, false);
     }
 
     fn is_of(&self, id: PathId) -> bool {
@@ -164,6 +171,8 @@ pub(crate) struct Paths {
     connection: Connection,
     pairs: Arc<Mutex<Vec<PairPaths>>>,
     is_client: bool,
+    /// Least silence after which a path is closed while others work; `None` if it stays.
+    least_silence: Option<Duration>,
     /// Signal that other paths are wanted.
     change: Arc<Notify>,
 }
@@ -175,6 +184,7 @@ impl Paths {
         connection: Connection,
         pairs: Vec<AddressPair>,
         stand_ins: &[(IpAddr, SocketAddr)],
+        least_silence: Option<Duration>,
     ) -> Self {
         let paths_of = |AddressPair { local, remote, is_wanted }| {
             let own = PairPaths::new(local, remote);
@@ -182,21 +192,26 @@ impl Paths {
             let label = address.map_or_else(|| own.label.clone(), |address| format!("{address} - {remote}"));
             PairPaths { label, is_wanted, due: is_wanted.then(Instant::now), ..own }
         };
-        Self::new(connection, pairs.into_iter().map(paths_of).collect(), true)
+        Self::new(connection, pairs.into_iter().map(paths_of).collect(), true, least_silence)
     }
 
     /// The paths of a server, which its client opens.
-    pub(crate) fn of_server(connection: Connection, remote: SocketAddr) -> Self {
-        Self::new(connection, vec![PairPaths::new(None, remote)], false)
+    pub(crate) fn of_server(connection: Connection, remote: SocketAddr, least_silence: Option<Duration>) -> Self {
+        Self::new(connection, vec![PairPaths::new(None, remote)], false, least_silence)
     }
 
-    fn new(connection: Connection, mut pairs: Vec<PairPaths>, is_client: bool) -> Self {
+    fn new(
+        connection: Connection,
+        mut pairs: Vec<PairPaths>,
+        is_client: bool,
+        least_silence: Option<Duration>,
+    ) -> Self {
         let first = pairs.iter_mut().find(|pair| pair.is_wanted);
         if let (Some(pair), Some(path)) = (first, connection.path(PathId::ZERO)) {
             pair.begin(path);
             (pair.is_open, pair.openings) = (true, 1);
         }
-        Self { connection, pairs: Arc::new(Mutex::new(pairs)), is_client, change: Arc::default() }
+        Self { connection, pairs: Arc::new(Mutex::new(pairs)), is_client, least_silence, change: Arc::default() }
     }
 
     pub(crate) fn report(&self) -> Vec<PathReport> {
@@ -264,6 +279,9 @@ impl Paths {
         // The pair that is being opened, and the time until which the next one waits for it.
         let mut opening: Option<(usize, Instant)> = None;
         let mut beat = tokio::time::interval(BEAT);
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut looked = Instant::now();
         loop {
             self.close_unwanted();
             let now = Instant::now();
@@ -281,6 +299,14 @@ impl Paths {
                 () = sleep_until(wake.unwrap_or(now + PATIENCE)) => {}
                 () = self.change.notified() => {}
                 _ = beat.tick() => self.beat(),
+                _ = look.tick(), if self.least_silence.is_some() => {
+                    // Where this machine has halted, what came meanwhile is not read yet.
+                    let is_timely = looked.elapsed() < 3 * LOOK;
+                    looked = Instant::now();
+                    if let Some(least) = self.least_silence.filter(|_| is_timely) {
+                        self.look_for_silent(looked, least);
+                    }
+                }
                 _ = self.connection.closed() => return,
             }
         }

@@ -1,0 +1,113 @@
+//! Paths that are cut and come back, under a stream that is live.
+
+use std::time::Duration;
+
+use anabranch_live::security::Identity;
+use anabranch_proxy::proxy::ProxyEvent;
+use anabranch_proxy::uplink::UplinkState;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, interval, sleep, timeout};
+
+use crate::field::{LONG, RunningExit, RunningProxy, SECRET, start_exit, start_proxy_over};
+use crate::relay::Relay;
+
+/// A piece of a live stream: 5 Mbit/s with one each 2 ms.
+const PIECE: usize = 1250;
+const EVERY: Duration = Duration::from_millis(2);
+
+/// How often the machine may halt in the wrong moment.
+const ATTEMPTS: u32 = 4;
+
+/// A target that sends a live stream to whoever connects, each piece with its number.
+async fn live() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut tick = interval(EVERY);
+                for number in 0_u64.. {
+                    tick.tick().await;
+                    let mut piece = vec![0; PIECE];
+                    piece[..8].copy_from_slice(&number.to_be_bytes());
+                    if stream.write_all(&piece).await.is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    address.to_string()
+}
+
+/// A proxy with two paths, of 20 and 60 ms there and back.
+async fn field() -> (RunningExit, RunningProxy, [Relay; 2]) {
+    let exit = start_exit("127.0.0.1:0", Identity::made().unwrap(), &["127.0.0.1"]);
+    let there = format!("127.0.0.1:{}", exit.url.port).parse().unwrap();
+    let relays = [
+        Relay::start("127.0.0.12", there, Duration::from_millis(10)).await,
+        Relay::start("127.0.0.13", there, Duration::from_millis(30)).await,
+    ];
+    let proxy = start_proxy_over(&exit.url, SECRET, None, &["127.0.0.2=127.0.0.12", "127.0.0.3=127.0.0.13"]);
+    proxy.wait_until(|state| is_open(state) == [true, true]);
+    (exit, proxy, relays)
+}
+
+fn is_open(state: &UplinkState) -> Vec<bool> {
+    match state {
+        UplinkState::Up(paths) => paths.iter().map(|path| path.is_open).collect(),
+        UplinkState::Down(_) => Vec::new(),
+    }
+}
+
+/// Reads a live stream for a time; the longest wait for a piece. Pieces come in order, and all of them.
+async fn longest_wait(stream: &mut TcpStream, next: &mut u64, lasts: Duration) -> Duration {
+    let (start, mut last, mut longest) = (Instant::now(), Instant::now(), Duration::ZERO);
+    let mut piece = [0; PIECE];
+    while start.elapsed() < lasts {
+        timeout(LONG, stream.read_exact(&mut piece)).await.unwrap().unwrap();
+        assert_eq!(u64::from_be_bytes(piece[..8].try_into().unwrap()), *next);
+        *next += 1;
+        longest = longest.max(last.elapsed());
+        last = Instant::now();
+    }
+    longest
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_that_is_cut_costs_a_live_stream_less_than_a_quarter_of_a_second_and_is_back_within_two() {
+    let mut waits = Vec::new();
+    for cut in [0, 1] {
+        let mut last = Duration::MAX;
+        for _ in 0..ATTEMPTS {
+            let (_exit, proxy, relays) = field().await;
+            let mut stream = proxy.connect(&live().await).await.unwrap();
+            let mut next = 0;
+            let before = longest_wait(&mut stream, &mut next, Duration::from_secs(1)).await;
+            relays[cut].cut(true);
+            let wait = longest_wait(&mut stream, &mut next, Duration::from_secs(1)).await;
+            relays[cut].cut(false);
+            let mended = Instant::now();
+            let reading = longest_wait(&mut stream, &mut next, Duration::from_secs(2));
+            let is_back = async {
+                loop {
+                    if let Some(ProxyEvent::Uplink(state)) = proxy.running.wait(Duration::from_millis(1))
+                        && is_open(&state) == [true, true]
+                    {
+                        return mended.elapsed();
+                    }
+                    sleep(Duration::from_millis(1)).await;
+                }
+            };
+            let (_, back) = tokio::join!(reading, timeout(Duration::from_secs(2), is_back));
+            println!("path {cut}: {before:?} before, {wait:?} when it was cut, back after {back:?}");
+            if wait < Duration::from_millis(250) && back.is_ok() {
+                last = wait;
+                break;
+            }
+        }
+        waits.push(last);
+    }
+    assert!(waits.iter().all(|wait| *wait < Duration::MAX), "{waits:?}");
+}

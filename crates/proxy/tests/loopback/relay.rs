@@ -1,0 +1,75 @@
+//! A link between a proxy and an exit: datagrams are late by a time, or lost while the link is cut.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::net::UdpSocket;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+/// A link to an exit.
+pub struct Relay {
+    is_cut: Arc<AtomicBool>,
+}
+
+/// One direction: what arrives at one socket leaves another for an address, later.
+fn direction(
+    delay: Duration,
+    is_cut: Arc<AtomicBool>,
+    out: Arc<UdpSocket>,
+    to: SocketAddr,
+) -> mpsc::UnboundedSender<Vec<u8>> {
+    let (give, mut take) = mpsc::unbounded_channel::<(Instant, Vec<u8>)>();
+    let (enter, mut entered) = mpsc::unbounded_channel::<Vec<u8>>();
+    tokio::spawn(async move {
+        while let Some(datagram) = entered.recv().await {
+            let _ = give.send((Instant::now() + delay, datagram));
+        }
+    });
+    tokio::spawn(async move {
+        while let Some((due, datagram)) = take.recv().await {
+            sleep_until(due).await;
+            if !is_cut.load(Ordering::Relaxed) {
+                let _ = out.send_to(&datagram, to).await;
+            }
+        }
+    });
+    enter
+}
+
+impl Relay {
+    /// A link from an address, at the port of the exit, with a delay in each direction.
+    pub async fn start(at: &str, exit: SocketAddr, delay: Duration) -> Self {
+        let door = Arc::new(UdpSocket::bind((at, exit.port())).await.unwrap());
+        let is_cut = Arc::new(AtomicBool::new(false));
+        let cut = is_cut.clone();
+        tokio::spawn(async move {
+            let mut clients = HashMap::new();
+            let mut datagram = vec![0; 70_000];
+            while let Ok((length, from)) = door.recv_from(&mut datagram).await {
+                if !clients.contains_key(&from) {
+                    let there = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
+                    let back = direction(delay, cut.clone(), door.clone(), from);
+                    let source = there.clone();
+                    tokio::spawn(async move {
+                        let mut datagram = vec![0; 70_000];
+                        while let Ok(length) = source.recv(&mut datagram).await {
+                            let _ = back.send(datagram[..length].to_vec());
+                        }
+                    });
+                    clients.insert(from, direction(delay, cut.clone(), there, exit));
+                }
+                let _ = clients[&from].send(datagram[..length].to_vec());
+            }
+        });
+        Self { is_cut }
+    }
+
+    /// Cuts the link, or mends it.
+    pub fn cut(&self, is_cut: bool) {
+        self.is_cut.store(is_cut, Ordering::Relaxed);
+    }
+}
