@@ -3,8 +3,11 @@
 
 use std::collections::VecDeque;
 
+use anabranch_core::Time;
+
 use crate::link_states::{LinkKey, LinkStates};
-use crate::message::{AgentId, HopMessage, Instance, Parcel, Payload, Unheard};
+use crate::message::{AgentId, HopMessage, Instance, Parcel, Payload};
+use crate::unheard::UnheardAgents;
 use crate::waiting::Waiting;
 
 /// Number of messages after which an acknowledgement is sent.
@@ -113,8 +116,8 @@ impl Hop {
     }
 
     /// Notes news of an agent that does not hear sources.
-    pub fn tell_unheard(&mut self, news: Unheard) {
-        self.waits.add_unheard(news);
+    pub fn tell_unheard(&mut self, agent: AgentId) {
+        self.waits.add_unheard(agent);
     }
 
     /// Notes a link of which the neighbour is to hear the last news.
@@ -128,9 +131,9 @@ impl Hop {
     }
 
     /// Hands out what waits, as far as the neighbour takes it.
-    pub fn feed(&mut self, links: &LinkStates, out: &mut Vec<HopMessage>) {
+    pub fn feed(&mut self, now: Time, news: (&LinkStates, &UnheardAgents), out: &mut Vec<HopMessage>) {
         while self.has_room()
-            && let Some(payload) = self.waits.next(links)
+            && let Some(payload) = self.waits.next(now, news)
         {
             self.hand_out(payload, out);
         }

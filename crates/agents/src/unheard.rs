@@ -42,13 +42,22 @@ impl UnheardAgents {
 
     /// Records news that pass: sources may hold rates for a time, which is at most `most`. Returns until when.
     pub fn add(&mut self, now: Time, news: Unheard, most: Span) -> Time {
-        let until = now + Span::ms(news.rest_ms.into()).min(most);
+        let rest = Span::ms(news.rest_ms.saturating_sub(news.late_ms).into());
+        let until = now + rest.min(most);
         self.all.insert(news.agent, Last { news, passed: now, until });
         until
     }
 
-    /// The news that still say something.
-    pub fn present(&self, now: Time) -> impl Iterator<Item = &Unheard> {
-        self.all.values().filter(move |last| last.until > now).map(|last| &last.news)
+    /// The last news of an agent as they are to be told on at a time, if they still say something.
+    pub fn news(&self, now: Time, agent: AgentId) -> Option<Unheard> {
+        let last = self.all.get(&agent).filter(|last| last.until > now)?;
+        let passed = (now.0 - last.passed.0) / MILLISECOND;
+        let late_ms = last.news.late_ms.saturating_add(u16::try_from(passed).unwrap_or(u16::MAX));
+        Some(Unheard { late_ms, ..last.news.clone() })
+    }
+
+    /// The agents of which there are news.
+    pub fn agents(&self) -> impl Iterator<Item = AgentId> {
+        self.all.keys().copied()
     }
 }

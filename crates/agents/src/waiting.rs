@@ -4,16 +4,19 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 
+use anabranch_core::Time;
+
 use crate::link_states::{LinkKey, LinkStates};
-use crate::message::{AgentId, Parcel, Payload, Unheard};
+use crate::message::{AgentId, Parcel, Payload};
+use crate::unheard::UnheardAgents;
 
 /// What waits for a neighbour.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     /// The last renewal of each agent: an earlier one that still waits says nothing more.
     renewals: BTreeMap<AgentId, Payload>,
-    /// The last news of each agent that does not hear sources.
-    unheard: BTreeMap<AgentId, Unheard>,
+    /// Agents that do not hear sources, of which the last news wait.
+    unheard: BTreeSet<AgentId>,
     /// Links of which the last news wait.
     links: BTreeSet<LinkKey>,
     /// Packets, by the neighbour that they come from, or by the agent itself.
@@ -46,8 +49,8 @@ impl Waiting {
     }
 
     /// Adds news of an agent that does not hear sources.
-    pub fn add_unheard(&mut self, news: Unheard) {
-        self.unheard.insert(news.agent, news);
+    pub fn add_unheard(&mut self, agent: AgentId) {
+        self.unheard.insert(agent);
     }
 
     /// Adds the news of a link.
@@ -68,12 +71,14 @@ impl Waiting {
     }
 
     /// Takes out what is next.
-    pub fn next(&mut self, links: &LinkStates) -> Option<Payload> {
+    pub fn next(&mut self, now: Time, (links, unheard): (&LinkStates, &UnheardAgents)) -> Option<Payload> {
         if let Some((_, renewal)) = self.renewals.pop_first() {
             return Some(renewal);
         }
-        if let Some((_, news)) = self.unheard.pop_first() {
-            return Some(Payload::Unheard(news));
+        while let Some(agent) = self.unheard.pop_first() {
+            if let Some(news) = unheard.news(now, agent) {
+                return Some(Payload::Unheard(news));
+            }
         }
         // The first of these turns may end with the last sender.
         (0..2).find_map(|_| self.next_turn(links))

@@ -22,8 +22,12 @@ use crate::view::{NeighbourState, NeighbourView};
 /// Time that neighbours have in addition to call an agent that starts: they may not know yet that it ended.
 const GRACE: Span = Span(2 * SECOND);
 
-/// Least time between two renewals that an agent begins.
+/// Least time between two renewals that an agent begins, on the mean, and how many it may begin at once.
 const ROUND: Span = Span(SECOND);
+const AT_ONCE: u64 = 3;
+
+/// Neighbours that fell silent within this time are given up together.
+const TOGETHER: Span = Span(SECOND / 4);
 
 /// Penalties of a neighbour: for a restart, an end, a message out of order or a packet that no sums allow; for a renewal
 /// that it begins; for news of a link that come more often than any honest agent sends them; and for an answer that was
@@ -57,8 +61,9 @@ pub(crate) struct Neighbours {
     waiting: usize,
     /// Neighbours for which more wait.
     overflowing: BTreeSet<AgentId>,
-    /// The time of the last renewal that this agent began, and that of the next, if there has to be one.
-    last_round: Option<Time>,
+    /// The time at which this agent could have begun all its renewals with the least time between them, and that of the
+    /// next, if there has to be one.
+    rounds_until: Time,
     next_round: Option<Time>,
     /// Whether the generation has changed since it was last asked.
     is_renewed: bool,
@@ -91,7 +96,7 @@ impl Neighbours {
             new_unheard: None,
             waiting: settings.waiting,
             overflowing: BTreeSet::new(),
-            last_round: None,
+            rounds_until: now,
             next_round: None,
             is_renewed: false,
             changed: BTreeMap::new(),
@@ -183,7 +188,7 @@ impl Neighbours {
         let heard = hop.on_message(message, &mut out);
         self.out.extend(out.into_iter().map(|message| Action::Hop(id, message)));
         let parcel = self.on_heard(now, id, heard);
-        self.feed(id);
+        self.feed(now, id);
         parcel
     }
 
@@ -272,7 +277,7 @@ impl Neighbours {
             hop.forget_parcels();
             hop.tell_renewal(agent, Payload::Renewal { agent, stamp, proof: proof.to_vec() });
         }
-        self.feed_all();
+        self.feed_all(now);
     }
 
     /// Handles news of a link from a neighbour.
@@ -327,30 +332,30 @@ impl Neighbours {
                 hop.tell_link(key);
             }
         }
-        self.feed_all();
+        self.feed_all(now);
     }
 
     /// Tells a neighbour about all known renewals and links.
     fn tell_all(&mut self, now: Time, id: AgentId) {
         let Some((hop, _)) = self.all.get_mut(&id).filter(|(_, standing)| !standing.is_given_up) else { return };
         self.renewals.all().for_each(|(agent, renewal)| hop.tell_renewal(agent, renewal));
-        self.unheard.present(now).for_each(|news| hop.tell_unheard(news.clone()));
+        self.unheard.agents().for_each(|agent| hop.tell_unheard(agent));
         self.links.keys().for_each(|key| hop.tell_link(key));
-        self.feed(id);
+        self.feed(now, id);
     }
 
     /// Hands out what waits for a neighbour, as far as it takes it.
-    fn feed(&mut self, id: AgentId) {
+    fn feed(&mut self, now: Time, id: AgentId) {
         let Some((hop, _)) = self.all.get_mut(&id) else { return };
         let mut out = Vec::new();
-        hop.feed(&self.links, &mut out);
+        hop.feed(now, (&self.links, &self.unheard), &mut out);
         self.out.extend(out.into_iter().map(|message| Action::Hop(id, message)));
     }
 
-    fn feed_all(&mut self) {
+    fn feed_all(&mut self, now: Time) {
         let neighbours: Vec<AgentId> = self.all.keys().copied().collect();
         for id in neighbours {
-            self.feed(id);
+            self.feed(now, id);
         }
     }
 
@@ -431,12 +436,12 @@ impl Neighbours {
 
     /// Begins a renewal, now or as soon as it may be.
     fn begin_round(&mut self, now: Time) {
-        let earliest = self.last_round.map_or(now, |last| last + ROUND);
+        let earliest = Time(self.rounds_until.0.saturating_sub((AT_ONCE - 1) * ROUND.0));
         if earliest > now {
             self.next_round = Some(earliest);
             return;
         }
-        (self.last_round, self.next_round) = (Some(now), None);
+        (self.rounds_until, self.next_round) = (self.rounds_until.max(now) + ROUND, None);
         self.stamp.round += 1;
         let proof = self.proofs.prove(&renewal_text(self.id, self.stamp));
         self.on_renewal(now, self.id, self.stamp, &proof);
@@ -453,10 +458,16 @@ impl Neighbours {
     /// Does the work that is due.
     pub fn on_time(&mut self, now: Time) {
         self.raise_alarm(now);
-        let is_over =
-            |(_, standing): &(Hop, Standing)| standing.away_since().is_some_and(|since| since + self.patience <= now);
-        let over: Vec<AgentId> =
-            self.all.iter().filter(|(_, neighbour)| is_over(neighbour)).map(|(&id, _)| id).collect();
+        let since = |(_, standing): &(Hop, Standing)| standing.away_since();
+        let is_over = self.all.values().filter_map(since).any(|since| since + self.patience <= now);
+        // Those that are given up soon go with the first, so that one renewal does for all.
+        let soon =
+            |neighbour: &&(Hop, Standing)| since(neighbour).is_some_and(|at| at + self.patience <= now + TOGETHER);
+        let over: Vec<AgentId> = if is_over {
+            self.all.iter().filter(|(_, neighbour)| soon(neighbour)).map(|(&id, _)| id).collect()
+        } else {
+            Vec::new()
+        };
         for id in over.into_iter().chain(std::mem::take(&mut self.overflowing)) {
             self.give_up(now, id);
         }

@@ -33,7 +33,7 @@ impl Neighbours {
         self.announced += 1;
         let stamp = Stamp { round: self.announced, ..self.stamp };
         let rest_ms = u16::try_from(rest.0.div_ceil(MILLISECOND)).unwrap_or(u16::MAX);
-        let mut news = Unheard { agent: self.id, stamp, rest_ms, proof: Vec::new() };
+        let mut news = Unheard { agent: self.id, stamp, rest_ms, late_ms: 0, proof: Vec::new() };
         news.proof = self.proofs.prove(&news.text());
         self.spread_unheard(now, news, self.id);
     }
@@ -41,12 +41,12 @@ impl Neighbours {
     fn spread_unheard(&mut self, now: Time, news: Unheard, from: AgentId) {
         for (&id, (hop, standing)) in &mut self.all {
             if id != from && !standing.is_given_up {
-                hop.tell_unheard(news.clone());
+                hop.tell_unheard(news.agent);
             }
         }
         let until = self.unheard.add(now, news, self.lease);
         self.new_unheard = self.new_unheard.max(Some(until));
-        self.feed_all();
+        self.feed_all(now);
     }
 
     /// The time at which others hear of a neighbour that is away, if they have to.

@@ -366,7 +366,7 @@ fn news_of_an_epoch_that_cannot_be_are_not_passed_on_and_nobody_is_accused() {
         middle.says(0, Payload::Renewal { agent: AgentId(5), stamp, proof: Vec::new() });
         let news = LinkNews { agent: AgentId(5), link: 1, stamp, capacity: 1e6, proof: Vec::new() };
         middle.says(0, Payload::Link(news));
-        let news = Unheard { agent: AgentId(5), stamp, rest_ms: 9, proof: Vec::new() };
+        let news = Unheard { agent: AgentId(5), stamp, rest_ms: 9, late_ms: 0, proof: Vec::new() };
         middle.says(0, Payload::Unheard(news));
     }
     let told = middle.told(2);

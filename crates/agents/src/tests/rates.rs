@@ -195,6 +195,12 @@ fn no_link_is_granted_beyond_its_capacity_when_sessions_and_agents_come() {
         pass(&mut network);
         network.mend(0, 1);
         pass(&mut network);
+        // Those at 0 join again, but their agent is heard late: it holds their rates as long as the others hold theirs.
+        network.part(0, 1);
+        network.restart(0);
+        network.pass(300, |_| {});
+        network.mend(0, 1);
+        pass(&mut network);
         assert!((most[0] - 20.0).abs() < 1e-3 && (most[1] - 50.0).abs() < 1e-3, "{name}: {most:?}");
     }
 }

@@ -19,12 +19,20 @@ fn middle() -> Middle {
 fn rests(payloads: &[Payload]) -> Vec<u16> {
     payloads
         .iter()
-        .filter_map(|payload| if let Payload::Unheard(news) = payload { Some(news.rest_ms) } else { None })
+        .filter_map(
+            |payload| if let Payload::Unheard(news) = payload { Some(news.rest_ms - news.late_ms) } else { None },
+        )
         .collect()
 }
 
 fn unheard(agent: u32, round: u32, rest_ms: u16) -> Payload {
-    Payload::Unheard(Unheard { agent: AgentId(agent), stamp: Stamp { epoch: 9, round }, rest_ms, proof: Vec::new() })
+    Payload::Unheard(Unheard {
+        agent: AgentId(agent),
+        stamp: Stamp { epoch: 9, round },
+        rest_ms,
+        late_ms: 0,
+        proof: Vec::new(),
+    })
 }
 
 fn state(middle: &mut Middle, id: u32) -> NeighbourState {
@@ -72,9 +80,9 @@ fn two_neighbours_that_go_silent_one_after_the_other_are_told_one_after_the_othe
 fn an_agent_that_has_run_before_says_that_nobody_hears_its_sources() {
     let mut middle = Middle::new(|settings| settings.has_run = true);
     assert_eq!(rests(&middle.connect(0)), [2000]);
-    // Who comes later hears of it as long as it is so.
-    middle.pass(1000, 0);
-    assert_eq!(rests(&middle.connect(2)), [2000]);
+    // Who comes later hears of it as long as it is so, and of what has passed.
+    middle.pass(1500, 0);
+    assert_eq!(rests(&middle.connect(2)), [500]);
 }
 
 #[test]
