@@ -2,12 +2,11 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anabranch_proto::window::{Signal, WindowControl};
 
 use super::{FIRST_WINDOW, Group, LEAST_WINDOW, Open, window_bytes};
-use crate::paths::Sign;
 use crate::quic::congestion::{Controller, ControllerFactory, ControllerMetrics, RttEstimator};
 
 /// Bits in a byte.
@@ -51,10 +50,9 @@ impl Slot {
         self.seat.as_ref().map(|seat| seat.slot)
     }
 
-    /// What is known of the path at a time; `None` before its first round trip.
-    pub(crate) fn sign(&self, now: Instant) -> Option<Sign> {
-        let now = self.group.time(now);
-        self.with(|open, _, _| open.path.sign(now)).flatten()
+    /// The round trip of the path and how much it changes; `None` before the first.
+    pub(crate) fn round_trip(&self) -> Option<(Duration, Duration)> {
+        self.with(|open, _, _| open.path.round_trip()).flatten()
     }
 
     /// Lets nothing more be sent on the path, or again what its window allows.

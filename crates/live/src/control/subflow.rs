@@ -11,7 +11,6 @@ use anabranch_proto::transport::{Deliveries, Rtt, Settings};
 use anabranch_proto::window::{Acked, Signal, WindowControl};
 
 use super::under_way::{Sent, UnderWay};
-use crate::paths::Sign;
 
 /// Rate of the library's pacer relative to that of the window.
 pub(super) const PACED: f64 = 1.25;
@@ -53,8 +52,6 @@ pub(super) struct Subflow {
     /// Packets with lesser numbers were sent while the window was full.
     limited: u64,
     last_sent: Time,
-    /// When the last acknowledgement came.
-    heard: Time,
     deliveries: Deliveries,
     /// Marked packets that the peer has counted, and those of them that the control has not received.
     marked: u64,
@@ -129,13 +126,12 @@ impl Subflow {
             self.deliveries.starve(self.under_way.count());
         }
         let Some(batch) = &mut self.batch else { return };
-        self.heard = now;
         (batch.now, batch.is_complete, batch.is_starved) = (now, true, is_starved);
         // A packet that was overtaken says nothing of round trips and rates.
         batch.newest = batch.newest.filter(|newest| Some(newest.number) > self.acknowledged);
         let Some(newest) = batch.newest else { return };
         self.acknowledged = Some(newest.number);
-        self.rtt.on_sample(round_trip(now, &newest));
+        self.rtt.on_sample(sample(now, &newest));
     }
 
     /// Records the loss of a packet; [`Self::on_signal`] follows.
@@ -206,7 +202,7 @@ impl Subflow {
             now: batch.now,
             packets: batch.packets,
             marked: self.take_marked(batch.packets),
-            rtt: batch.newest.map(|newest| round_trip(batch.now, &newest)),
+            rtt: batch.newest.map(|newest| sample(batch.now, &newest)),
             smoothed: self.rtt.smoothed(),
             in_flight: (batch.before, self.under_way.count()),
             is_limited: self.rounds.is_limited,
@@ -217,12 +213,11 @@ impl Subflow {
         control.on_ack(subflow, &acked);
     }
 
-    /// What is known of the path; `None` before its first round trip.
-    pub(super) fn sign(&self, now: Time) -> Option<Sign> {
-        let since = |time: Time| Duration::from_nanos(now.0.saturating_sub(time.0) / 1000);
-        let patience = Duration::from_secs_f64(self.rtt.patience()?.seconds());
-        let silence = self.under_way.oldest().map_or(Duration::ZERO, |oldest| since(oldest.max(self.heard)));
-        Some(Sign { silence, heard: since(self.heard), patience })
+    /// The round trip and how much it changes: a loss is assumed after both; `None` before the first.
+    pub(super) fn round_trip(&self) -> Option<(Duration, Duration)> {
+        let wait = self.rtt.patience()?.seconds();
+        let [rtt, wait] = [self.rtt.smoothed(), wait].map(Duration::from_secs_f64);
+        Some((rtt, wait.saturating_sub(rtt)))
     }
 
     /// Smoothed round trip in seconds; 0 before the first.
@@ -237,6 +232,6 @@ impl Subflow {
 }
 
 /// Time from the sending of a packet to its acknowledgement, in seconds.
-fn round_trip(now: Time, sent: &Sent) -> f64 {
+fn sample(now: Time, sent: &Sent) -> f64 {
     Span(now.0.saturating_sub(sent.at.0).max(1)).seconds()
 }

@@ -86,11 +86,6 @@ impl UnderWay {
         self.count
     }
 
-    /// When the oldest packet was sent.
-    pub(super) fn oldest(&self) -> Option<Time> {
-        self.packets.iter().find_map(|(_, sent)| sent.map(|sent| sent.at))
-    }
-
     /// Number of the oldest packet; that of the next packet if there is none.
     pub(super) fn first(&self) -> u64 {
         self.first

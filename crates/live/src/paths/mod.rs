@@ -13,8 +13,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, MissedTickBehavior, sleep_until};
 use tokio_stream::StreamExt;
 
-use self::silence::LOOK;
-pub(crate) use self::silence::Sign;
+use self::silence::{LOOK, Watch};
 use crate::control::{MOST_PATHS, Slot};
 use crate::quic::{
     Connection, FourTuple, Path, PathError, PathEvent, PathId, PathStats, PathStatus, controller, path_number,
@@ -281,7 +280,7 @@ impl Paths {
         let mut beat = tokio::time::interval(BEAT);
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut looked = Instant::now();
+        let mut watch = self.least_silence.map(Watch::new);
         loop {
             self.close_unwanted();
             let now = Instant::now();
@@ -299,12 +298,9 @@ impl Paths {
                 () = sleep_until(wake.unwrap_or(now + PATIENCE)) => {}
                 () = self.change.notified() => {}
                 _ = beat.tick() => self.beat(),
-                _ = look.tick(), if self.least_silence.is_some() => {
-                    // Where this machine has halted, what came meanwhile is not read yet.
-                    let is_timely = looked.elapsed() < 3 * LOOK;
-                    looked = Instant::now();
-                    if let Some(least) = self.least_silence.filter(|_| is_timely) {
-                        self.look_for_silent(looked, least);
+                _ = look.tick(), if watch.is_some() => {
+                    if let Some(watch) = &mut watch {
+                        watch.look(&self);
                     }
                 }
                 _ = self.connection.closed() => return,

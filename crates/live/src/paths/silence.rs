@@ -1,31 +1,39 @@
-//! Paths that fall silent while they carry data: others take their place before they are given up for good.
+//! Paths that fall silent while others work: the others take over what was on its way there.
 //!
-//! A path is doubted when nothing has come back for longer than its round trip allows. Then nothing new is sent on it, and
-//! the others are asked for a sign of life. When one of them has given it, and the path is still silent, it is closed: the
-//! QUIC library sends again what was on its way there.
+//! While data pass, each end sends a packet on every path some times a second, so that something arrives on every path that
+//! works. Acknowledgements do not serve, since those of all paths may come over one. A path on which nothing has arrived for
+//! too long is doubted: nothing more is sent on it. If it stays silent it is closed, and the QUIC library sends again what
+//! was on its way there.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use super::{Instant, PairPaths, Paths};
 use crate::control::Slot;
-use crate::quic::{Path, controller};
+use crate::quic::{Path, PathId, controller};
 
 /// Time between looks.
 pub(super) const LOOK: Duration = Duration::from_millis(10);
 
-/// Silence after which a path is doubted, and after which it is closed, as multiples of its timeout for acknowledgements.
-const DOUBTED: f64 = 1.5;
-const CLOSED: f64 = 2.5;
+/// Looks of which one looks for data where none pass.
+const SELDOM: u32 = 10;
 
-/// What is known of a path that carries data.
+/// Time between packets that each end sends on every path while data pass.
+const BEAT: Duration = Duration::from_millis(30);
+
+/// For how long data count as passing after the last.
+const PASSING: Duration = Duration::from_secs(1);
+
+/// The least that the round trip of a path is expected to change.
+const LEAST_JITTER: Duration = Duration::from_millis(10);
+
+/// What is known of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sign {
-    /// Time since something came back, if something is on its way; otherwise 0.
-    pub silence: Duration,
-    /// Time since something came back.
-    pub heard: Duration,
-    /// Timeout for acknowledgements.
-    pub patience: Duration,
+struct Sign {
+    /// Time since something arrived.
+    silence: Duration,
+    /// How much the round trip changes.
+    jitter: Duration,
 }
 
 /// What becomes of a path.
@@ -36,52 +44,138 @@ enum Verdict {
     Closed,
 }
 
-/// Judges a path by its signs and those of the others. Nothing is closed before it was silent for `least`.
-fn judge(own: &Sign, others: &[Sign], least: Duration) -> Verdict {
-    let is_longer = |times: f64, least: Duration| own.silence > own.patience.mul_f64(times).max(least);
-    // Both ends, and the rest of the way, have worked since.
-    let is_alone = others.iter().any(|other| other.heard + own.patience < own.silence);
-    match () {
-        () if is_longer(CLOSED, least) && is_alone => Verdict::Closed,
-        () if is_longer(DOUBTED, LOOK) => Verdict::Doubted,
-        () => Verdict::Fine,
+impl Sign {
+    /// Whether the path has been silent for longer than a beat, a look and its jitter allow.
+    fn is_silent(&self) -> bool {
+        self.silence > BEAT + LOOK + self.jitter.max(LEAST_JITTER)
+    }
+
+    /// Judges the path beside the others; it is not closed before it was silent for `least`.
+    fn judge(&self, others: &[Self], least: Duration) -> Verdict {
+        match () {
+            // Where all are silent, a machine may have halted.
+            () if !self.is_silent() || others.iter().all(Self::is_silent) => Verdict::Fine,
+            () if self.silence > least + self.jitter => Verdict::Closed,
+            () => Verdict::Doubted,
+        }
     }
 }
 
-impl Paths {
-    /// Looks for silent paths; paths that were silent for less than `least` are not closed.
-    pub(super) fn look_for_silent(&self, now: Instant, least: Duration) {
-        let mut pairs = self.lock();
-        let sign = |pair: &PairPaths| self.slot(pair)?.sign(now.into_std());
-        let signs: Vec<Option<Sign>> = pairs.iter().map(sign).collect();
-        let others = |own: usize| -> Vec<Sign> {
-            signs.iter().enumerate().filter(|(other, _)| *other != own).filter_map(|(_, sign)| *sign).collect()
-        };
-        let mut asks = false;
+/// The watch over the paths of a connection.
+#[derive(Debug)]
+pub(super) struct Watch {
+    least: Duration,
+    /// Frames with data that have passed in both directions.
+    data: u64,
+    /// Since when data pass, and until when they count as passing.
+    since: Instant,
+    until: Instant,
+    beaten: Instant,
+    /// Number of datagrams that have arrived on each path, and when the last one did.
+    heard: HashMap<PathId, (u64, Instant)>,
+    looked: Instant,
+    looks: u32,
+}
+
+impl Watch {
+    /// A watch that closes no path before it was silent for `least`.
+    pub fn new(least: Duration) -> Self {
+        let now = Instant::now();
+        Self { least, data: 0, since: now, until: now, beaten: now, heard: HashMap::new(), looked: now, looks: 0 }
+    }
+
+    /// Looks at all paths.
+    pub fn look(&mut self, paths: &Paths) {
+        let now = Instant::now();
+        self.looks = self.looks.wrapping_add(1);
+        if now >= self.until && !self.looks.is_multiple_of(SELDOM) {
+            return;
+        }
+        let mut pairs = paths.lock();
+        let is_active = self.listen(&pairs, now);
+        // Where this machine has halted, what came meanwhile is not read yet.
+        let is_timely = std::mem::replace(&mut self.looked, now) + 3 * LOOK > now;
+        if !is_active {
+            return pairs.iter_mut().for_each(|pair| paths.doubt(pair, false));
+        }
+        if now >= self.beaten + BEAT {
+            self.beaten = now;
+            for path in pairs.iter().filter_map(open) {
+                // An event reports a path that is closed just now.
+                let _ = path.ping();
+            }
+        }
+        if is_timely {
+            self.judge(paths, &mut pairs, now);
+        }
+    }
+
+    /// Notes what has arrived; whether data pass.
+    fn listen(&mut self, pairs: &[PairPaths], now: Instant) -> bool {
+        let mut data = 0;
+        for path in pairs.iter().filter_map(open) {
+            let stats = path.stats();
+            data +=
+                [&stats.frame_tx, &stats.frame_rx].map(|frames| frames.stream + frames.datagram).iter().sum::<u64>();
+            let arrived = stats.udp_rx.datagrams;
+            let (before, heard) = self.heard.entry(path.id()).or_insert((arrived, now));
+            if std::mem::replace(before, arrived) != arrived {
+                *heard = now;
+            }
+        }
+        if std::mem::replace(&mut self.data, data) != data {
+            if now >= self.until {
+                self.since = now;
+            }
+            self.until = now + PASSING;
+        }
+        now < self.until
+    }
+
+    fn judge(&mut self, paths: &Paths, pairs: &mut [PairPaths], now: Instant) {
+        let signs: Vec<Option<Sign>> = pairs.iter().map(|pair| self.sign(paths, pair, now)).collect();
         for (own, pair) in pairs.iter_mut().enumerate() {
             let Some(sign) = signs[own] else { continue };
-            let others = others(own);
-            let verdict = if others.is_empty() { Verdict::Fine } else { judge(&sign, &others, least) };
-            asks |= verdict == Verdict::Doubted && !pair.is_doubted;
-            pair.is_doubted = verdict != Verdict::Fine;
-            if let Some(slot) = self.slot(pair) {
-                slot.suspend(pair.is_doubted);
-            }
+            let others = signs.iter().enumerate().filter(|(other, _)| *other != own);
+            let others: Vec<Sign> = others.filter_map(|(_, sign)| *sign).collect();
+            let verdict = sign.judge(&others, self.least);
+            paths.doubt(pair, verdict != Verdict::Fine);
             if verdict == Verdict::Closed {
-                // The last path stays.
                 let _ = pair.path.as_ref().map(Path::close);
             }
         }
-        if asks {
-            for path in pairs.iter().filter(|pair| !pair.is_doubted).filter_map(|pair| pair.path.as_ref()) {
-                let _ = path.ping();
-            }
+        let open: Vec<PathId> = pairs.iter().filter_map(open).map(Path::id).collect();
+        self.heard.retain(|id, _| open.contains(id));
+    }
+
+    /// What is known of a pair's path. The other end begins to send beats when the first data have come there, and they
+    /// take their time.
+    fn sign(&self, paths: &Paths, pair: &PairPaths, now: Instant) -> Option<Sign> {
+        let (_, heard) = *self.heard.get(&open(pair)?.id())?;
+        let (rtt, jitter) = paths.slot_of(pair)?.round_trip()?;
+        let from = heard.max(self.since + 2 * rtt);
+        Some(Sign { silence: now.saturating_duration_since(from), jitter })
+    }
+}
+
+/// The open path of a pair.
+fn open(pair: &PairPaths) -> Option<&Path> {
+    pair.path.as_ref().filter(|_| pair.is_open)
+}
+
+impl Paths {
+    /// Sends nothing more on a pair's path, or again what its window allows.
+    fn doubt(&self, pair: &mut PairPaths, is_doubted: bool) {
+        if std::mem::replace(&mut pair.is_doubted, is_doubted) != is_doubted
+            && let Some(slot) = self.slot_of(pair)
+        {
+            slot.suspend(is_doubted);
         }
     }
 
     /// The controller of a pair's open path.
-    fn slot(&self, pair: &PairPaths) -> Option<Slot> {
-        controller::<Slot>(&self.connection, pair.path.as_ref().filter(|_| pair.is_open)?.id())
+    fn slot_of(&self, pair: &PairPaths) -> Option<Slot> {
+        controller::<Slot>(&self.connection, open(pair)?.id())
     }
 }
 
@@ -89,32 +183,34 @@ impl Paths {
 mod tests {
     use super::*;
 
-    const LEAST: Duration = Duration::from_millis(100);
+    const LEAST: Duration = Duration::from_millis(80);
 
-    fn sign(silence: u64, heard: u64, patience: u64) -> Sign {
-        let [silence, heard, patience] = [silence, heard, patience].map(Duration::from_millis);
-        Sign { silence, heard, patience }
+    fn sign(silence: u64, jitter: u64) -> Sign {
+        let [silence, jitter] = [silence, jitter].map(Duration::from_millis);
+        Sign { silence, jitter }
     }
 
     #[test]
     fn a_path_that_is_silent_alone_is_doubted_and_then_closed() {
-        let other = [sign(5, 5, 70)];
-        for (silence, verdict) in
-            [(45, Verdict::Fine), (46, Verdict::Doubted), (100, Verdict::Doubted), (101, Verdict::Closed)]
-        {
-            assert_eq!(judge(&sign(silence, silence, 30), &other, LEAST), verdict, "{silence}");
+        // A beat of 30 ms, a look of 10 ms, and a jitter of 10 ms at the least.
+        let other = [sign(45, 5)];
+        for (silence, jitter, verdict) in [
+            (50, 5, Verdict::Fine),
+            (51, 5, Verdict::Doubted),
+            (85, 5, Verdict::Doubted),
+            (86, 5, Verdict::Closed),
+            (80, 40, Verdict::Fine),
+            (81, 40, Verdict::Doubted),
+            (121, 40, Verdict::Closed),
+        ] {
+            assert_eq!(sign(silence, jitter).judge(&other, LEAST), verdict, "{silence} ms and {jitter} ms");
         }
-        // 2.5 times its own patience.
-        assert_eq!(judge(&sign(190, 190, 80), &other, LEAST), Verdict::Doubted);
-        assert_eq!(judge(&sign(201, 201, 80), &other, LEAST), Verdict::Closed);
     }
 
     #[test]
-    fn where_all_are_silent_none_is_closed() {
-        // The other was heard about when this one was: the machine at the other end may have halted.
-        assert_eq!(judge(&sign(500, 500, 30), &[sign(490, 490, 70)], LEAST), Verdict::Doubted);
-        // It has nothing on its way, and nobody knows of it.
-        assert_eq!(judge(&sign(500, 500, 30), &[sign(0, 480, 70)], LEAST), Verdict::Doubted);
-        assert_eq!(judge(&sign(500, 500, 30), &[sign(0, 100, 70)], LEAST), Verdict::Closed);
+    fn where_all_are_silent_or_there_is_one_none_is_closed() {
+        assert_eq!(sign(500, 5).judge(&[sign(51, 5)], LEAST), Verdict::Fine);
+        assert_eq!(sign(500, 5).judge(&[sign(51, 5), sign(10, 5)], LEAST), Verdict::Closed);
+        assert_eq!(sign(500, 5).judge(&[], LEAST), Verdict::Fine);
     }
 }
