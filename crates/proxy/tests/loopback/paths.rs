@@ -1,5 +1,6 @@
 //! Paths that are cut and come back, under a stream that is live.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anabranch_live::security::Identity;
@@ -110,4 +111,39 @@ async fn a_path_that_is_cut_costs_a_live_stream_less_than_a_quarter_of_a_second_
         waits.push(last);
     }
     assert!(waits.iter().all(|wait| *wait < Duration::MAX), "{waits:?}");
+}
+
+/// A number below `most`, by chance that is the same each time.
+fn below(state: &mut u64, most: u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) % most
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_changes_of_paths_lose_and_reorder_nothing() {
+    let (_exit, proxy, relays) = field().await;
+    let mut stream = proxy.connect(&live().await).await.unwrap();
+    let mut next = 0;
+    let is_over = AtomicBool::new(false);
+    let changing = async {
+        let mut state = 7;
+        let mut is_cut = [false, false];
+        for _ in 0..100 {
+            let which = below(&mut state, 2) as usize;
+            is_cut[which] = !is_cut[which];
+            relays[which].cut(is_cut[which]);
+            sleep(Duration::from_millis(20 + below(&mut state, 400))).await;
+        }
+        relays.iter().for_each(|relay| relay.cut(false));
+        is_over.store(true, Ordering::Relaxed);
+    };
+    let reading = async {
+        while !is_over.load(Ordering::Relaxed) {
+            longest_wait(&mut stream, &mut next, Duration::from_millis(100)).await;
+        }
+    };
+    tokio::join!(changing, reading);
+    // What was held up comes.
+    let wait = longest_wait(&mut stream, &mut next, Duration::from_secs(3)).await;
+    assert!(wait < Duration::from_secs(2) && next > 8000, "{wait:?}, {next} pieces");
 }
