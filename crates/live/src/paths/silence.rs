@@ -4,13 +4,16 @@
 //! works. Acknowledgements do not serve, since those of all paths may come over one. A path on which nothing has arrived for
 //! too long is doubted: nothing more is sent on it. If it stays silent it is closed, and the QUIC library sends again what
 //! was on its way there.
+//!
+//! The QUIC library sends on the path with the lowest number as long as its window allows. So while no data pass, a first
+//! path that is much slower than another is closed, and comes back with a higher number.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use super::{Instant, PairPaths, Paths};
 use crate::control::Slot;
-use crate::quic::{Path, PathId, controller};
+use crate::quic::{Path, PathId, controller, path_number};
 
 /// Time between looks.
 pub(super) const LOOK: Duration = Duration::from_millis(10);
@@ -26,6 +29,12 @@ const PASSING: Duration = Duration::from_secs(1);
 
 /// The least that the round trip of a path is expected to change.
 const LEAST_JITTER: Duration = Duration::from_millis(10);
+
+/// How much longer the round trip of the first path may be than that of another, as a factor and in addition.
+const SLOWER: (f64, Duration) = (1.25, Duration::from_millis(2));
+
+/// Least time between two changes of the order of paths.
+const ORDERED: Duration = Duration::from_secs(10);
 
 /// What is known of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,13 +84,25 @@ pub(super) struct Watch {
     heard: HashMap<PathId, (u64, Instant)>,
     looked: Instant,
     looks: u32,
+    /// Earliest time of the next change of the order of paths.
+    next_order: Instant,
 }
 
 impl Watch {
     /// A watch that closes no path before it was silent for `least`.
     pub fn new(least: Duration) -> Self {
         let now = Instant::now();
-        Self { least, data: 0, since: now, until: now, beaten: now, heard: HashMap::new(), looked: now, looks: 0 }
+        Self {
+            least,
+            data: 0,
+            since: now,
+            until: now,
+            beaten: now,
+            heard: HashMap::new(),
+            looked: now,
+            looks: 0,
+            next_order: now,
+        }
     }
 
     /// Looks at all paths.
@@ -96,7 +117,8 @@ impl Watch {
         // Where this machine has halted, what came meanwhile is not read yet.
         let is_timely = std::mem::replace(&mut self.looked, now) + 3 * LOOK > now;
         if !is_active {
-            return pairs.iter_mut().for_each(|pair| paths.doubt(pair, false));
+            pairs.iter_mut().for_each(|pair| paths.doubt(pair, false));
+            return self.order(paths, &pairs, now);
         }
         if now >= self.beaten + BEAT {
             self.beaten = now;
@@ -132,6 +154,29 @@ impl Watch {
         now < self.until
     }
 
+    /// Closes the first path if another is much faster, so that it comes back after that.
+    fn order(&mut self, paths: &Paths, pairs: &[PairPaths], now: Instant) {
+        let mut all: Vec<(u32, Duration, &Path)> = Vec::new();
+        for pair in pairs {
+            let Some(path) = open(pair) else { continue };
+            if let Some(number) = path_number(path.id())
+                && let Some((rtt, _)) = paths.slot_of(pair).and_then(|slot| slot.round_trip())
+            {
+                all.push((number, rtt, path));
+            }
+        }
+        all.sort_by_key(|(number, ..)| *number);
+        let fastest = all.iter().map(|(_, rtt, _)| *rtt).min();
+        if let (Some((_, rtt, first)), Some(fastest)) = (all.first(), fastest)
+            && paths.is_client
+            && now >= self.next_order
+            && is_slow(*rtt, fastest)
+        {
+            self.next_order = now + ORDERED;
+            let _ = first.close();
+        }
+    }
+
     fn judge(&mut self, paths: &Paths, pairs: &mut [PairPaths], now: Instant) {
         let signs: Vec<Option<Sign>> = pairs.iter().map(|pair| self.sign(paths, pair, now)).collect();
         for (own, pair) in pairs.iter_mut().enumerate() {
@@ -156,6 +201,11 @@ impl Watch {
         let from = heard.max(self.since + 2 * rtt);
         Some(Sign { silence: now.saturating_duration_since(from), jitter })
     }
+}
+
+/// Whether a path with this round trip is much slower than the fastest.
+fn is_slow(rtt: Duration, fastest: Duration) -> bool {
+    rtt > fastest.mul_f64(SLOWER.0) + SLOWER.1
 }
 
 /// The open path of a pair.
@@ -205,6 +255,12 @@ mod tests {
         ] {
             assert_eq!(sign(silence, jitter).judge(&other, LEAST), verdict, "{silence} ms and {jitter} ms");
         }
+    }
+
+    #[test]
+    fn a_path_is_slow_by_a_quarter_and_two_milliseconds() {
+        let [rtt, slower, slow] = [20, 27, 28].map(Duration::from_millis);
+        assert_eq!([rtt, slower, slow].map(|own| is_slow(own, rtt)), [false, false, true]);
     }
 
     #[test]
