@@ -173,6 +173,7 @@ def test_mistakes_say_what_where_and_what_would_do(tmp_path: Path) -> None:
         (("exit", "--token-file", str(token), "--key", str(token)), "a certificate and its key go together"),
         (("proxy", url, "--token-file", str(tmp_path / "none")), "none"),
         (("proxy", "x", "--token-file", str(token)), "anabranch://"),
+        (("proxy", url, "--token-file", str(token), "--backup", "wwan0"), "so name these, too"),
         (("proxy", url, "--token-file", str(token), "--socks", "0.0.0.0:0"), "everybody who reaches 0.0.0.0:0"),
         (("proxy", url, "--token-file", str(token), "--password-file", str(token)), "a name, a colon and a password"),
     ):

@@ -41,6 +41,8 @@ pub struct Target<'a> {
     pub authorities: Option<&'a Path>,
     /// Local addresses or interfaces, with a path over each; empty if the system chooses.
     pub via: &'a [String],
+    /// Further local addresses or interfaces: what is sent takes their paths while no other is open.
+    pub backup: &'a [String],
     /// Protocol that controls what this end sends.
     pub protocol: &'a Protocol,
     /// What is spoken over the connection.
@@ -77,7 +79,8 @@ impl Target<'_> {
     }
 
     async fn connect_at(&self, remote: SocketAddr) -> Result<ClientSession, SessionError> {
-        let client = Client::bind(&resolve(self.via, remote)?).await?;
+        let locals = resolve(&[self.via, self.backup].concat(), remote)?;
+        let client = Client::bind(&locals).await?.with_backups(self.backup.len());
         let trust = self.authorities.map_or_else(|| self.url.trust(), |path| Trust::Authorities(path.to_owned()));
         let session = client.connect_for(&self.application, &self.url.host, &[remote], &trust, self.protocol).await?;
         Ok(ClientSession { client, session, remote })
@@ -129,6 +132,7 @@ mod tests {
             url: &url,
             authorities: None,
             via: &via,
+            backup: &[],
             protocol: &protocol,
             application: Application::default(),
         };

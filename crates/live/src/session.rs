@@ -221,6 +221,8 @@ pub struct Client {
     endpoint: Endpoint,
     /// Local addresses as QUIC knows them, each with the only server address that it is for, if there is one.
     locals: Vec<(IpAddr, Option<IpAddr>)>,
+    /// Number of local addresses, the last ones, whose paths carry data only while no other is open.
+    backups: usize,
     /// Stand-ins and the addresses that they stand for.
     stand_ins: Vec<(IpAddr, SocketAddr)>,
     marks: Marks,
@@ -240,7 +242,13 @@ impl Client {
     pub fn with(sockets: Sockets) -> Result<Self, SessionError> {
         let locals = sockets.names().into_iter().map(|name| (name, None)).collect();
         let (stand_ins, marks) = (sockets.stand_ins(), sockets.marks());
-        Ok(Self { endpoint: endpoint(sockets, None)?, locals, stand_ins, marks })
+        Ok(Self { endpoint: endpoint(sockets, None)?, locals, backups: 0, stand_ins, marks })
+    }
+
+    /// Keeps the paths over the last local addresses, of this number, for when no other is open.
+    #[must_use]
+    pub fn with_backups(self, backups: usize) -> Self {
+        Self { backups, ..self }
     }
 
     /// Connects to a server over all pairs of a local and a remote address, except local addresses that are for one
@@ -312,16 +320,18 @@ impl Client {
     /// remote.
     fn pairs(&self, remotes: &[SocketAddr]) -> Vec<AddressPair> {
         let Some(first) = remotes.first() else { return Vec::new() };
-        let own = |&(local, peer): &(IpAddr, Option<IpAddr>)| {
+        let first_backup = self.locals.len().saturating_sub(self.backups);
+        let own = |(place, &(local, peer)): (usize, &(IpAddr, Option<IpAddr>))| {
             let local = (!local.is_unspecified()).then_some(local);
             let only = peer.map(|peer| vec![SocketAddr::new(peer, first.port())]);
             only.unwrap_or_else(|| remotes.to_vec()).into_iter().map(move |remote| AddressPair {
                 local,
                 remote,
                 is_wanted: true,
+                is_backup: place >= first_backup,
             })
         };
-        self.locals.iter().flat_map(own).collect()
+        self.locals.iter().enumerate().flat_map(own).collect()
     }
 
     /// Closes all connections.

@@ -46,6 +46,8 @@ pub struct Exit {
     pub authorities: Option<PathBuf>,
     /// Local addresses or interfaces, with a path over each; empty if the system chooses.
     pub via: Vec<String>,
+    /// Further local addresses or interfaces: what is sent takes their paths while no other is open.
+    pub backup: Vec<String>,
     /// The token that the exit knows.
     pub token: Token,
     /// Name of the control in both directions.
@@ -252,6 +254,7 @@ async fn connect(exit: &Exit) -> Result<ClientSession, String> {
         url: &exit.url,
         authorities: exit.authorities.as_deref(),
         via: &exit.via,
+        backup: &exit.backup,
         protocol: &exit.protocol,
         application: Application { alpn: ALPN, quic_config: proxying() },
     };

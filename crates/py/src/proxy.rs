@@ -90,6 +90,7 @@ impl PyProxy {
         url: &str,
         authorities: Option<PathBuf>,
         via: Vec<String>,
+        backup: Vec<String>,
         token: &str,
         control: String,
         socks: Vec<String>,
@@ -106,7 +107,7 @@ impl PyProxy {
             texts.iter().map(door).collect::<PyResult<Vec<_>>>()
         };
         let service = ProxyService {
-            exit: Exit { url, authorities, via, token, control, protocol },
+            exit: Exit { url, authorities, via, backup, token, control, protocol },
             doors: [doors(Kind::Socks, socks)?, doors(Kind::Http, http)?, doors(Kind::Transparent, transparent)?]
                 .concat(),
         };

@@ -141,6 +141,7 @@ class Proxy:
         url: str,
         authorities: Path | None,
         via: Sequence[str],
+        backup: Sequence[str],
         token: str,
         control: str,
         socks: Sequence[str],

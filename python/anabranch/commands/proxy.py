@@ -12,7 +12,7 @@ from anabranch import _core
 from anabranch.commands.text import printable
 from anabranch.commands.tokens import read_password, read_token
 from anabranch.commands.via import Via, via_names
-from anabranch.errors import NoLivePartError
+from anabranch.errors import NoLivePartError, ScenarioError
 
 HELP = """Carry connections of any program over several paths to an exit.
 
@@ -36,6 +36,10 @@ def command(
     url: Annotated[str, typer.Argument(help="The URL that the exit prints: anabranch://HOST:PORT/?pin=...")],
     token_file: Annotated[Path, typer.Option(help="File with the token of the exit.")],
     via: Via = None,
+    backup: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Addresses or interfaces whose paths are used while none of --via works."),
+    ] = None,
     control: Annotated[str, typer.Option("--control", "-C", help="Congestion control in both directions.")] = CONTROL,
     socks: Annotated[
         list[str] | None,
@@ -61,12 +65,14 @@ def command(
     """Run `HELP`."""
     if not _core.HAS_LIVE:
         raise NoLivePartError
-    paths = via_names(via)
+    paths, backups = via_names(via), via_names(backup)
+    if backups and not paths:
+        raise ScenarioError("--backup names what stands in for the paths of --via, so name these, too")
     password = None if password_file is None else read_password(password_file)
     token = read_token(token_file)
     asked = socks or http or transparent
     doors = (socks or [], http or [], transparent or []) if asked else ([SOCKS], [HTTP], [])
-    own = _core.Proxy(url, authorities, paths, token, control, *doors, password)
+    own = _core.Proxy(url, authorities, paths, backups, token, control, *doors, password)
     # Ctrl-C is how a proxy ends, and no failure.
     with suppress(KeyboardInterrupt):
         try:

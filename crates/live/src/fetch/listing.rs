@@ -42,7 +42,9 @@ pub enum ListError {
 pub async fn list(url: &Url, authorities: Option<&Path>, via: &[String]) -> Result<Vec<Entry>, ListError> {
     let protocol = named("lia")?;
     let ClientSession { session, .. } =
-        Target { url, authorities, via, protocol: &protocol, application: Application::default() }.connect().await?;
+        Target { url, authorities, via, backup: &[], protocol: &protocol, application: Application::default() }
+            .connect()
+            .await?;
     let listing = async {
         let (Answer::Follows, mut stream) = ask(session.connection(), &Request::List).await? else {
             return Err(AskError::Other.into());

@@ -206,6 +206,7 @@ async fn connect(source: usize, request: &FetchRequest) -> Result<ClientSession,
         url,
         authorities: request.authorities.as_deref(),
         via: &request.via,
+        backup: &[],
         protocol: &request.protocol,
         application: Application::default(),
     };

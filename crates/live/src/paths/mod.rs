@@ -71,6 +71,8 @@ pub struct AddressPair {
     pub remote: SocketAddr,
     /// Whether a path is wanted between them.
     pub is_wanted: bool,
+    /// Whether the path carries data only while no other is open.
+    pub is_backup: bool,
 }
 
 /// A pair of addresses, with the paths that existed between them.
@@ -81,6 +83,8 @@ struct PairPaths {
     label: String,
     /// Whether a path is wanted between them.
     is_wanted: bool,
+    /// Whether the path carries data only while no other is open.
+    is_backup: bool,
     /// The latest path.
     path: Option<Path>,
     is_open: bool,
@@ -122,6 +126,7 @@ impl PairPaths {
             remote,
             label: known.map_or_else(|| remote.to_string(), |local| format!("{local} - {remote}")),
             is_wanted: true,
+            is_backup: false,
             path: None,
             is_open: false,
             openings: 0,
@@ -185,11 +190,11 @@ impl Paths {
         stand_ins: &[(IpAddr, SocketAddr)],
         least_silence: Option<Duration>,
     ) -> Self {
-        let paths_of = |AddressPair { local, remote, is_wanted }| {
+        let paths_of = |AddressPair { local, remote, is_wanted, is_backup }| {
             let own = PairPaths::new(local, remote);
             let address = stand_ins.iter().find(|(name, _)| Some(*name) == local).map(|(_, address)| address);
             let label = address.map_or_else(|| own.label.clone(), |address| format!("{address} - {remote}"));
-            PairPaths { label, is_wanted, due: is_wanted.then(Instant::now), ..own }
+            PairPaths { label, is_wanted, is_backup, due: is_wanted.then(Instant::now), ..own }
         };
         Self::new(connection, pairs.into_iter().map(paths_of).collect(), true, least_silence)
     }
@@ -326,13 +331,14 @@ impl Paths {
 
     /// Tries the first pair that is due; returns it if a path has begun there.
     async fn open_next(&self, now: Instant) -> Option<usize> {
-        let (index, local, remote) = {
+        let (index, local, remote, status) = {
             let pairs = self.lock();
             let is_due = |pair: &PairPaths| pair.due.is_some_and(|due| due <= now);
             let index = pairs.iter().position(is_due)?;
-            (index, pairs[index].local, pairs[index].remote)
+            let status = if pairs[index].is_backup { PathStatus::Backup } else { PathStatus::Available };
+            (index, pairs[index].local, pairs[index].remote, status)
         };
-        let opening = self.connection.open_path(FourTuple::new(remote, local), PathStatus::Available);
+        let opening = self.connection.open_path(FourTuple::new(remote, local), status);
         let path = opening.path_id().and_then(|id| self.connection.path(id));
         // The attempt has failed at once, or events will report its outcome.
         let error = if path.is_none() { opening.await.err() } else { None };
@@ -351,6 +357,12 @@ impl Paths {
     fn on_event(&self, event: &PathEvent) {
         match event {
             PathEvent::Established { id, .. } => self.on_open(*id),
+            // What the client says of its paths is so for the server, too.
+            PathEvent::RemoteStatus { id, status, .. } => {
+                if let Some(path) = self.connection.path(*id).filter(|_| !self.is_client) {
+                    let _ = path.set_status(*status);
+                }
+            }
             PathEvent::Abandoned { id, .. } => {
                 if let Some(pair) = self.lock().iter_mut().find(|pair| pair.is_of(*id)) {
                     lose(pair, self.is_client);
@@ -371,6 +383,14 @@ impl Paths {
         if let Some(pair) = pairs.iter_mut().find(|pair| pair.is_of(id)) {
             (pair.is_open, pair.failures) = (true, 0);
             pair.openings += 1;
+            if self.is_client
+                && pair.is_backup
+                && let Some(path) = &pair.path
+            {
+                // The server hears of a change alone. An event reports a path that is closed just now.
+                let _ = path.set_status(PathStatus::Available);
+                let _ = path.set_status(PathStatus::Backup);
+            }
         }
     }
 

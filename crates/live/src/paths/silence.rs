@@ -158,7 +158,7 @@ impl Watch {
     fn order(&mut self, paths: &Paths, pairs: &[PairPaths], now: Instant) {
         let mut all: Vec<(u32, Duration, &Path)> = Vec::new();
         for pair in pairs {
-            let Some(path) = open(pair) else { continue };
+            let Some(path) = open(pair).filter(|_| !pair.is_backup) else { continue };
             if let Some(number) = path_number(path.id())
                 && let Some((rtt, _)) = paths.slot_of(pair).and_then(|slot| slot.round_trip())
             {

@@ -58,6 +58,7 @@ pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError>
         url: &plan.url,
         authorities: plan.authorities.as_deref(),
         via: &plan.via,
+        backup: &[],
         protocol: &protocol,
         application: Application::default(),
     };

@@ -227,6 +227,7 @@ impl Course {
             local: Some(from),
             remote: (to, PORT).into(),
             is_wanted: self.plan.is_usable(self.id, path, now),
+            is_backup: false,
         };
         let pairs = sender.paths.iter().zip(&sender.ends).map(pair).collect();
         let quic_config = self.quic_config;

@@ -291,7 +291,7 @@ mod tests {
         let server = Server::bind(&["127.0.0.1:0".parse::<SocketAddr>().unwrap().into()], &identity).await.unwrap();
         let client = Client::bind(&["127.0.0.1:0".parse::<SocketAddr>().unwrap().into()]).await.unwrap();
         let quic_config = QuicConfig { receive_window: room as u32, ..QuicConfig::default() };
-        let pair = AddressPair { local: None, remote: server.address(), is_wanted: true };
+        let pair = AddressPair { local: None, remote: server.address(), is_wanted: true, is_backup: false };
         let (trust, group) = (Trust::Pins(vec![identity.fingerprint()]), Group::new(&named("cubic").unwrap()).unwrap());
         let (mine, theirs) =
             tokio::join!(client.connect_with_config("x", vec![pair], &trust, group, quic_config), async {

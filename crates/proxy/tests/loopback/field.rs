@@ -61,10 +61,21 @@ pub fn start_proxy(url: &Url, secret: &str, password: Option<&Password>) -> Runn
 
 /// Starts a proxy to an exit, over these paths.
 pub fn start_proxy_over(url: &Url, secret: &str, password: Option<&Password>, via: &[&str]) -> RunningProxy {
+    start_proxy_with(url, secret, password, (via, &[]))
+}
+
+/// Starts a proxy to an exit, over these paths, and others for when these do not work.
+pub fn start_proxy_with(
+    url: &Url,
+    secret: &str,
+    password: Option<&Password>,
+    (via, backup): (&[&str], &[&str]),
+) -> RunningProxy {
     let exit = Exit {
         url: url.clone(),
         authorities: None,
         via: via.iter().map(|&via| via.to_owned()).collect(),
+        backup: backup.iter().map(|&via| via.to_owned()).collect(),
         token: token(secret),
         control: "olia".to_owned(),
         protocol: named("olia").unwrap(),

@@ -208,6 +208,7 @@ async fn a_door_that_everybody_could_use_is_not_opened() {
         url: exit.url.clone(),
         authorities: None,
         via: Vec::new(),
+        backup: Vec::new(),
         token: field::token(SECRET),
         control: "lia".to_owned(),
         protocol: anabranch_live::control::named("lia").unwrap(),

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, interval, sleep, timeout};
 
 use crate::echo;
-use crate::field::{LONG, RunningExit, RunningProxy, SECRET, start_exit, start_proxy_over};
+use crate::field::{LONG, RunningExit, RunningProxy, SECRET, start_exit, start_proxy_over, start_proxy_with};
 use crate::relay::Relay;
 
 /// A piece of a live stream: 5 Mbit/s with one each 2 ms.
@@ -63,14 +63,19 @@ fn is_open(state: &UplinkState) -> Vec<bool> {
     }
 }
 
-/// Reads a live stream for a time; the longest wait for a piece. Pieces come in order, and all of them.
+/// Reads the next piece of a live stream. Pieces come in order, and all of them.
+async fn read_piece(stream: &mut TcpStream, next: &mut u64) {
+    let mut piece = [0; PIECE];
+    timeout(LONG, stream.read_exact(&mut piece)).await.unwrap().unwrap();
+    assert_eq!(u64::from_be_bytes(piece[..8].try_into().unwrap()), *next);
+    *next += 1;
+}
+
+/// Reads a live stream for a time; the longest wait for a piece.
 async fn longest_wait(stream: &mut TcpStream, next: &mut u64, lasts: Duration) -> Duration {
     let (start, mut last, mut longest) = (Instant::now(), Instant::now(), Duration::ZERO);
-    let mut piece = [0; PIECE];
     while start.elapsed() < lasts {
-        timeout(LONG, stream.read_exact(&mut piece)).await.unwrap().unwrap();
-        assert_eq!(u64::from_be_bytes(piece[..8].try_into().unwrap()), *next);
-        *next += 1;
+        read_piece(stream, next).await;
         longest = longest.max(last.elapsed());
         last = Instant::now();
     }
@@ -135,6 +140,42 @@ async fn small_exchanges_take_the_faster_path_though_it_was_opened_later() {
         least = least.min(start.elapsed());
     }
     assert!(least < Duration::from_millis(100), "{least:?} over a path of 20 ms");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_backup_path_carries_what_no_other_can() {
+    let exit = start_exit("127.0.0.1:0", Identity::made().unwrap(), &["127.0.0.1"]);
+    let there = format!("127.0.0.1:{}", exit.url.port).parse().unwrap();
+    let relays = [
+        Relay::start("127.0.0.12", there, Duration::from_millis(30)).await,
+        Relay::start("127.0.0.13", there, Duration::from_millis(10)).await,
+    ];
+    let (via, backup) = (["127.0.0.2=127.0.0.12"], ["127.0.0.3=127.0.0.13"]);
+    let proxy = start_proxy_with(&exit.url, SECRET, None, (&via, &backup));
+    proxy.wait_until(|state| is_open(state) == [true, true]);
+    let mut stream = proxy.connect(&live().await).await.unwrap();
+    let reading = tokio::spawn(async move {
+        let mut next = 0;
+        loop {
+            read_piece(&mut stream, &mut next).await;
+        }
+    });
+    // The backup is three times as fast, and has signs of life alone while the other works.
+    for (is_cut, carries) in [(false, 0), (true, 1), (false, 0)] {
+        relays[0].cut(is_cut);
+        let start = Instant::now();
+        loop {
+            let before = relays.each_ref().map(Relay::passed);
+            sleep(Duration::from_millis(500)).await;
+            let bytes = [0, 1].map(|link| relays[link].passed() - before[link]);
+            if bytes[carries] > 100_000 && bytes[1 - carries] < bytes[carries] / 4 {
+                break;
+            }
+            assert!(start.elapsed() < LONG, "{bytes:?} bytes in half a second");
+        }
+    }
+    assert!(!reading.is_finished());
+    reading.abort();
 }
 
 /// A number below `most`, by chance that is the same each time.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::net::UdpSocket;
@@ -13,12 +13,14 @@ use tokio::time::{Instant, sleep_until};
 /// A link to an exit.
 pub struct Relay {
     is_cut: Arc<AtomicBool>,
+    /// Bytes that have passed in both directions.
+    passed: Arc<AtomicUsize>,
 }
 
 /// One direction: what arrives at one socket leaves another for an address, later.
 fn direction(
     delay: Duration,
-    is_cut: Arc<AtomicBool>,
+    (is_cut, passed): (Arc<AtomicBool>, Arc<AtomicUsize>),
     out: Arc<UdpSocket>,
     to: SocketAddr,
 ) -> mpsc::UnboundedSender<Vec<u8>> {
@@ -33,6 +35,7 @@ fn direction(
         while let Some((due, datagram)) = take.recv().await {
             sleep_until(due).await;
             if !is_cut.load(Ordering::Relaxed) {
+                passed.fetch_add(datagram.len(), Ordering::Relaxed);
                 let _ = out.send_to(&datagram, to).await;
             }
         }
@@ -45,14 +48,15 @@ impl Relay {
     pub async fn start(at: &str, exit: SocketAddr, delay: Duration) -> Self {
         let door = Arc::new(UdpSocket::bind((at, exit.port())).await.unwrap());
         let is_cut = Arc::new(AtomicBool::new(false));
-        let cut = is_cut.clone();
+        let passed = Arc::<AtomicUsize>::default();
+        let own = (is_cut.clone(), passed.clone());
         tokio::spawn(async move {
             let mut clients = HashMap::new();
             let mut datagram = vec![0; 70_000];
             while let Ok((length, from)) = door.recv_from(&mut datagram).await {
                 if !clients.contains_key(&from) {
                     let there = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
-                    let back = direction(delay, cut.clone(), door.clone(), from);
+                    let back = direction(delay, own.clone(), door.clone(), from);
                     let source = there.clone();
                     tokio::spawn(async move {
                         let mut datagram = vec![0; 70_000];
@@ -60,12 +64,17 @@ impl Relay {
                             let _ = back.send(datagram[..length].to_vec());
                         }
                     });
-                    clients.insert(from, direction(delay, cut.clone(), there, exit));
+                    clients.insert(from, direction(delay, own.clone(), there, exit));
                 }
                 let _ = clients[&from].send(datagram[..length].to_vec());
             }
         });
-        Self { is_cut }
+        Self { is_cut, passed }
+    }
+
+    /// Bytes that have passed in both directions.
+    pub fn passed(&self) -> usize {
+        self.passed.load(Ordering::Relaxed)
     }
 
     /// Cuts the link, or mends it.
