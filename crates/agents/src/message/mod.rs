@@ -108,7 +108,7 @@ pub struct Unheard {
     pub stamp: Stamp,
     /// Time for which these sources may hold their rates, in milliseconds.
     pub rest_ms: u16,
-    /// How much of that has passed before these news could be told on, in milliseconds, as those say who told them on.
+    /// The part of that time which passed before these news could be told on, in milliseconds. Nothing proves it.
     pub late_ms: u16,
     /// Proof that the news are the agent's own.
     pub proof: Vec<u8>,

@@ -120,7 +120,7 @@ impl Neighbours {
         std::mem::take(&mut self.is_renewed)
     }
 
-    /// Until when sources may hold rates that nobody hears, if that is news since the last call.
+    /// The time until which sources may hold rates that nobody hears, if it is news since the last call.
     pub fn take_unheard(&mut self) -> Option<Time> {
         self.new_unheard.take()
     }
