@@ -34,7 +34,7 @@ CYCLES_S = 0.2
 ROUND_S, NEWS_S = 1.0, 1.0
 """An agent begins one renewal a second at most, and news of a link pass once a second at most."""
 
-OVERLOAD, OVERLOAD_S = 0.01, 0.3
+OVERLOAD, OVERLOAD_S = 0.02, 0.3
 """A link is granted no more than this beyond its part for longer than this."""
 
 HALT_S = 0.5
