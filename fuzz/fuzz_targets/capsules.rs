@@ -8,7 +8,7 @@ fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Vec<u8>> {
     let (mut capsules, mut found) = (Capsules::default(), Vec::new());
     for piece in pieces {
         capsules.add(piece);
-        found.extend(std::iter::from_fn(|| capsules.next()).map(|datagram| datagram.to_vec()));
+        found.extend(capsules.by_ref().map(|datagram| datagram.to_vec()));
     }
     found
 }

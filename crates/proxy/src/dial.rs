@@ -31,7 +31,7 @@ const MOST_ADDRESSES: usize = 8;
 pub(crate) async fn dial(target: &Target, rules: &Rules) -> Result<TcpStream, Unreached> {
     let addresses = allowed(target, rules).await?;
     let stream = timeout(CONNECT_TIME, first(addresses)).await.unwrap_or(Err(Unreached::TimedOut))?;
-    if is_foreign((stream.local_addr(), stream.peer_addr()), (target, rules)) {
+    if is_foreign(&stream.local_addr(), &stream.peer_addr(), (target, rules)) {
         Ok(stream)
     } else {
         Err(Unreached::NotAllowed)
@@ -51,7 +51,7 @@ pub(crate) async fn dial_packets(target: &Target, rules: &Rules) -> Result<UdpSo
             socket.connect(address).await.map(|()| socket)
         };
         match connected.await {
-            Ok(socket) if is_foreign((socket.local_addr(), socket.peer_addr()), (target, rules)) => return Ok(socket),
+            Ok(socket) if is_foreign(&socket.local_addr(), &socket.peer_addr(), (target, rules)) => return Ok(socket),
             Ok(_) => failed = failed.or(Some(Unreached::NotAllowed)),
             Err(error) => failed = failed.or(Some(Unreached::of(&error))),
         }
@@ -71,9 +71,13 @@ async fn allowed(target: &Target, rules: &Rules) -> Result<Vec<SocketAddr>, Unre
 
 /// Whether a socket leads to another machine, or to this one as the rules name it: an address of this machine is not that
 /// of a stranger, public or not.
-fn is_foreign(ends: (io::Result<SocketAddr>, io::Result<SocketAddr>), (target, rules): (&Target, &Rules)) -> bool {
-    let (Ok(own), Ok(there)) = ends else { return false };
-    own.ip() != there.ip() || rules.name(target, there)
+fn is_foreign(
+    own: &io::Result<SocketAddr>,
+    there: &io::Result<SocketAddr>,
+    (target, rules): (&Target, &Rules),
+) -> bool {
+    let (Ok(own), Ok(there)) = (own, there) else { return false };
+    own.ip() != there.ip() || rules.name(target, *there)
 }
 
 async fn addresses(target: &Target) -> Result<Vec<SocketAddr>, Unreached> {

@@ -255,12 +255,11 @@ impl Exit {
         let Ok(_permit) = self.room.clone().try_acquire_owned() else {
             return refuse(&mut stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
         };
-        let end = match carried {
-            None => dial(&target, &self.rules).await.map(End::Stream),
-            Some(_) => {
-                let flow = flows.of(stream.id().into_inner());
-                dial_packets(&target, &self.rules).await.map(|socket| End::Packets(socket, flow))
-            }
+        let end = if carried.is_some() {
+            let flow = flows.of(stream.id().into_inner());
+            dial_packets(&target, &self.rules).await.map(|socket| End::Packets(socket, flow))
+        } else {
+            dial(&target, &self.rules).await.map(End::Stream)
         };
         let end = match end {
             Ok(end) => end,

@@ -83,8 +83,8 @@ struct PairPaths {
     label: String,
     /// Whether a path is wanted between them.
     is_wanted: bool,
-    /// Whether the path carries data only while no other is open.
-    is_backup: bool,
+    /// Whether the path carries data like others, or only while no other is open.
+    status: PathStatus,
     /// The latest path.
     path: Option<Path>,
     is_open: bool,
@@ -126,7 +126,7 @@ impl PairPaths {
             remote,
             label: known.map_or_else(|| remote.to_string(), |local| format!("{local} - {remote}")),
             is_wanted: true,
-            is_backup: false,
+            status: PathStatus::Available,
             path: None,
             is_open: false,
             openings: 0,
@@ -192,9 +192,10 @@ impl Paths {
     ) -> Self {
         let paths_of = |AddressPair { local, remote, is_wanted, is_backup }| {
             let own = PairPaths::new(local, remote);
+            let status = if is_backup { PathStatus::Backup } else { PathStatus::Available };
             let address = stand_ins.iter().find(|(name, _)| Some(*name) == local).map(|(_, address)| address);
             let label = address.map_or_else(|| own.label.clone(), |address| format!("{address} - {remote}"));
-            PairPaths { label, is_wanted, is_backup, due: is_wanted.then(Instant::now), ..own }
+            PairPaths { label, is_wanted, status, due: is_wanted.then(Instant::now), ..own }
         };
         Self::new(connection, pairs.into_iter().map(paths_of).collect(), true, least_silence)
     }
@@ -335,8 +336,7 @@ impl Paths {
             let pairs = self.lock();
             let is_due = |pair: &PairPaths| pair.due.is_some_and(|due| due <= now);
             let index = pairs.iter().position(is_due)?;
-            let status = if pairs[index].is_backup { PathStatus::Backup } else { PathStatus::Available };
-            (index, pairs[index].local, pairs[index].remote, status)
+            (index, pairs[index].local, pairs[index].remote, pairs[index].status)
         };
         let opening = self.connection.open_path(FourTuple::new(remote, local), status);
         let path = opening.path_id().and_then(|id| self.connection.path(id));
@@ -384,7 +384,7 @@ impl Paths {
             (pair.is_open, pair.failures) = (true, 0);
             pair.openings += 1;
             if self.is_client
-                && pair.is_backup
+                && pair.status == PathStatus::Backup
                 && let Some(path) = &pair.path
             {
                 // The server hears of a change alone. An event reports a path that is closed just now.

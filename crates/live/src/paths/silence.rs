@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::{Instant, PairPaths, Paths};
 use crate::control::Slot;
-use crate::quic::{Path, PathId, controller, path_number};
+use crate::quic::{Path, PathId, PathStatus, controller, path_number};
 
 /// Time between looks.
 pub(super) const LOOK: Duration = Duration::from_millis(10);
@@ -158,7 +158,7 @@ impl Watch {
     fn order(&mut self, paths: &Paths, pairs: &[PairPaths], now: Instant) {
         let mut all: Vec<(u32, Duration, &Path)> = Vec::new();
         for pair in pairs {
-            let Some(path) = open(pair).filter(|_| !pair.is_backup) else { continue };
+            let Some(path) = open(pair).filter(|_| pair.status == PathStatus::Available) else { continue };
             if let Some(number) = path_number(path.id())
                 && let Some((rtt, _)) = paths.slot_of(pair).and_then(|slot| slot.round_trip())
             {

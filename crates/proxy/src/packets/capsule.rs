@@ -61,9 +61,13 @@ impl Capsules {
             more.advance(length);
         }
     }
+}
 
-    /// The next datagram, if all of it has come.
-    pub fn next(&mut self) -> Option<Bytes> {
+impl Iterator for Capsules {
+    type Item = Bytes;
+
+    /// The next datagram, if all of it has come; more may follow when more bytes have.
+    fn next(&mut self) -> Option<Bytes> {
         loop {
             let (kind, after) = read_number(&self.bytes)?;
             let (length, more) = read_number(&self.bytes[after..])?;
@@ -123,7 +127,7 @@ mod tests {
             let (mut capsules, mut found) = (Capsules::default(), Vec::new());
             for chunk in stream.chunks(piece) {
                 capsules.add(chunk);
-                found.extend(std::iter::from_fn(|| capsules.next()));
+                found.extend(&mut capsules);
             }
             assert_eq!(found, [&[7, 7, 7][..], &[]], "in pieces of {piece}");
         }
@@ -138,7 +142,7 @@ mod tests {
             let (mut capsules, mut found) = (Capsules::default(), Vec::new());
             for chunk in stream.chunks(piece) {
                 capsules.add(chunk);
-                found.extend(std::iter::from_fn(|| capsules.next()));
+                found.extend(&mut capsules);
             }
             prop_assert_eq!(found, all);
         }
@@ -153,7 +157,7 @@ mod tests {
         fn no_bytes_break_the_reader(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let mut capsules = Capsules::default();
             capsules.add(&bytes[..]);
-            while capsules.next().is_some() {}
+            let _ = capsules.count();
         }
     }
 }

@@ -82,7 +82,7 @@ pub(crate) async fn carry(
             more = receives.receive() => match more {
                 Ok(Some(more)) => {
                     capsules.add(more);
-                    while let Some(datagram) = capsules.next() {
+                    for datagram in capsules.by_ref() {
                         heard = Instant::now();
                         carried.out_of_stream += deliver(packets, datagram).await;
                     }

@@ -199,7 +199,9 @@ async fn a_hundred_changes_of_paths_lose_and_reorder_nothing() {
             relays[which].cut(is_cut[which]);
             sleep(Duration::from_millis(20 + below(&mut state, 400))).await;
         }
-        relays.iter().for_each(|relay| relay.cut(false));
+        for relay in &relays {
+            relay.cut(false);
+        }
         is_over.store(true, Ordering::Relaxed);
     };
     let reading = async {

@@ -1,6 +1,7 @@
 //! A link between a proxy and an exit: datagrams are late by a time, or lost while the link is cut.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -54,7 +55,7 @@ impl Relay {
             let mut clients = HashMap::new();
             let mut datagram = vec![0; 70_000];
             while let Ok((length, from)) = door.recv_from(&mut datagram).await {
-                if !clients.contains_key(&from) {
+                if let Entry::Vacant(new) = clients.entry(from) {
                     let there = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
                     let back = direction(delay, own.clone(), door.clone(), from);
                     let source = there.clone();
@@ -64,7 +65,7 @@ impl Relay {
                             let _ = back.send(datagram[..length].to_vec());
                         }
                     });
-                    clients.insert(from, direction(delay, own.clone(), there, exit));
+                    new.insert(direction(delay, own.clone(), there, exit));
                 }
                 let _ = clients[&from].send(datagram[..length].to_vec());
             }
