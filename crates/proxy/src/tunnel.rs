@@ -99,7 +99,7 @@ pub(crate) async fn join(tcp: TcpStream, sends: impl Sends, receives: impl Recei
 }
 
 /// Has the kernel ask a silent peer whether it is still there.
-fn keep_alive(tcp: &TcpStream) {
+pub(crate) fn keep_alive(tcp: &TcpStream) {
     let asking = TcpKeepalive::new().with_time(SILENCE).with_interval(SILENCE / 4);
     // A socket that cannot has other ends.
     let _ = SockRef::from(tcp).set_tcp_keepalive(&asking);

@@ -2,8 +2,8 @@
 //!
 //! While data pass, each end sends a packet on every path some times a second, so that something arrives on every path that
 //! works. Acknowledgements do not serve, since those of all paths may come over one. A path on which nothing has arrived for
-//! too long is doubted: nothing more is sent on it. If it stays silent it is closed, and the QUIC library sends again what
-//! was on its way there.
+//! too long is doubted: nothing more is sent on it. If it stays silent the client closes it, and the QUIC library sends again
+//! what was on its way there.
 //!
 //! The QUIC library sends on the path with the lowest number as long as its window allows. So while no data pass, a first
 //! path that is much slower than another is closed, and comes back with a higher number.
@@ -122,7 +122,9 @@ impl Watch {
         }
         if now >= self.beaten + BEAT {
             self.beaten = now;
-            for path in pairs.iter().filter_map(open) {
+            // Where this end hears nothing, the client is to hear nothing either.
+            let hears = |pair: &&PairPaths| paths.is_client || !pair.is_doubted;
+            for path in pairs.iter().filter(hears).filter_map(open) {
                 // An event reports a path that is closed just now.
                 let _ = path.ping();
             }
@@ -185,7 +187,8 @@ impl Watch {
             let others: Vec<Sign> = others.filter_map(|(_, sign)| *sign).collect();
             let verdict = sign.judge(&others, self.least);
             paths.doubt(pair, verdict != Verdict::Fine);
-            if verdict == Verdict::Closed {
+            // The client alone closes paths: if each end closed another one, none would be left.
+            if verdict == Verdict::Closed && paths.is_client {
                 let _ = pair.path.as_ref().map(Path::close);
             }
         }
@@ -198,7 +201,7 @@ impl Watch {
     fn sign(&self, paths: &Paths, pair: &PairPaths, now: Instant) -> Option<Sign> {
         let (_, heard) = *self.heard.get(&open(pair)?.id())?;
         let (rtt, jitter) = paths.slot_of(pair)?.round_trip()?;
-        let from = heard.max(self.since + 2 * rtt);
+        let from = heard.max(self.since + 2 * rtt + SELDOM * LOOK);
         Some(Sign { silence: now.saturating_duration_since(from), jitter })
     }
 }

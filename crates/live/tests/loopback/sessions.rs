@@ -192,7 +192,7 @@ async fn new_keys_cost_no_path_what_is_under_way_on_it() {
         let wire = Wire::to(server.address(), Duration::from_millis(10));
         let client = Client::bind(&[local(1)]).await.unwrap();
         let (trust, group) = (Trust::Pins(vec![identity.fingerprint()]), Group::new(&named("lia").unwrap()).unwrap());
-        let pair = |remote, is_wanted| AddressPair { local: None, remote, is_wanted };
+        let pair = |remote, is_wanted| AddressPair { local: None, remote, is_wanted, is_backup: false };
         let pairs = vec![pair(wire.address, true), pair(server.address(), false)];
         let (mine, theirs) =
             tokio::join!(client.connect_with_config("server", pairs, &trust, group, QuicConfig::default()), async {

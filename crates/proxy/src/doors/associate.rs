@@ -17,7 +17,7 @@ use crate::packets::capsule::MOST_DATAGRAM;
 use crate::packets::{Packets, carry};
 use crate::socks::{Reply, read_packet, write_packet, write_reply};
 use crate::target::Target;
-use crate::tunnel::Receiving;
+use crate::tunnel::{Receiving, keep_alive};
 use crate::uplink::Uplink;
 
 /// The most targets of an application at a time; with more, the one that was quiet for longest is given up.
@@ -31,6 +31,7 @@ const MOST_WAITING: usize = 64;
 /// # Errors
 /// If there can be no socket for its packets.
 pub(super) async fn serve(stream: &mut TcpStream, uplink: &Uplink) -> io::Result<()> {
+    keep_alive(stream);
     let (own, peer) = (stream.local_addr()?, stream.peer_addr()?);
     let socket = Arc::new(UdpSocket::bind((own.ip(), 0)).await?);
     let reply = write_reply(Reply::Succeeded, socket.local_addr()?);

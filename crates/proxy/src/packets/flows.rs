@@ -76,7 +76,10 @@ impl Flow {
         bytes.extend_from_slice(datagram);
         match self.flows.connection.send_datagram(bytes.freeze()) {
             Ok(()) => Fate::Sent,
-            Err(SendDatagramError::TooLarge) => Fate::TooLarge,
+            // Without datagrams of QUIC all are too large.
+            Err(SendDatagramError::TooLarge | SendDatagramError::UnsupportedByPeer | SendDatagramError::Disabled) => {
+                Fate::TooLarge
+            }
             Err(_) => Fate::Lost,
         }
     }

@@ -21,7 +21,7 @@ const EVERY: Duration = Duration::from_millis(2);
 /// How often the machine may halt in the wrong moment.
 const ATTEMPTS: u32 = 10;
 
-/// A target that sends a live stream to whoever connects, each piece with its number.
+/// A target that sends a live stream over each connection, each piece with its number.
 async fn live() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -209,7 +209,15 @@ async fn a_hundred_changes_of_paths_lose_and_reorder_nothing() {
             longest_wait(&mut stream, &mut next, Duration::from_millis(100)).await;
         }
     };
-    tokio::join!(changing, reading);
+    let telling = async {
+        while !is_over.load(Ordering::Relaxed) {
+            if let Some(ProxyEvent::Uplink(UplinkState::Down(reason))) = proxy.running.wait(Duration::from_millis(1)) {
+                panic!("{reason}");
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::join!(telling, changing, reading);
     // What was held up comes.
     let wait = longest_wait(&mut stream, &mut next, Duration::from_secs(3)).await;
     assert!(wait < Duration::from_secs(2) && next > 8000, "{wait:?}, {next} pieces");
