@@ -53,9 +53,6 @@ const UNREAD: u32 = 128 << 20;
 /// Bytes of datagrams that wait: a tenth of a second at 20 Mbit/s.
 const DATAGRAMS: usize = 256 << 10;
 
-/// Least silence after which a path is given up while another works.
-const LEAST_SILENCE: Duration = Duration::from_millis(40);
-
 /// The longest wait for the header of a request, and for the first request that shows a token.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -345,11 +342,5 @@ async fn refuse(stream: &mut ServerStream, status: StatusCode, reason: Option<Un
 
 /// The settings of connections between proxies and exits.
 pub(crate) fn proxying() -> QuicConfig {
-    QuicConfig {
-        least_silence: Some(LEAST_SILENCE),
-        receive_window: UNREAD,
-        streams: MOST_STREAMS.1,
-        datagrams: DATAGRAMS,
-        ..QuicConfig::default()
-    }
+    QuicConfig { receive_window: UNREAD, streams: MOST_STREAMS.1, datagrams: DATAGRAMS, ..QuicConfig::default() }
 }
