@@ -1,6 +1,6 @@
 //! Which agents do not hear sources that may hold rates, as they say.
 //!
-//! News of an agent pass at most twice a second, so that an agent that always says so costs the network little.
+//! News of an agent pass at most three times a second, so that an agent that always says so costs the network little.
 
 use std::collections::BTreeMap;
 
