@@ -32,7 +32,7 @@ CYCLES_S = 0.2
 """Two cycles: control packets go every 20 ms, over some hops there and back; with a margin for the machine."""
 
 ROUND_S, NEWS_S = 1.0, 1.0
-"""An agent begins one renewal a second on the mean, three at once at most, and news of a link pass once a second at most."""
+"""An agent begins one renewal a second on the mean, and news of a link pass once a second at most."""
 
 OVERLOAD, OVERLOAD_S = 0.02, 0.3
 """A link is granted no more than this beyond its part for longer than this."""
