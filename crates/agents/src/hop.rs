@@ -90,8 +90,8 @@ impl Hop {
         is_news
     }
 
-    /// Number of messages that wait for the neighbour's acknowledgement, without renewals and news of links that were not
-    /// handed out yet: of these there is one for each agent and link at most.
+    /// Number of messages that wait for the neighbour's acknowledgement, without renewals and news that were not handed out
+    /// yet: of these there are two for each agent, and one for each link, at most.
     pub fn waiting(&self) -> usize {
         self.sent.len() + self.waits.parcels()
     }

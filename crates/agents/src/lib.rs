@@ -31,13 +31,15 @@
 //!   of one sender do not keep those of another from the hop (`waiting`).
 //! - Each sender has a greatest number of packets on their way. The agent refuses more: the session does without the path
 //!   for some seconds, all links forget it, and nobody is accused.
-//! - News of a link pass once a second, the newest of them, and only of links of the network.
+//! - News of a link pass once a second, the newest of them, and only of links of the network; news of an agent that does
+//!   not hear sources pass twice a second.
 //! - A packet crosses a node once, and only in its own generation; one without a reply has to take a session away.
 //!
 //! So a neighbour that lies can take rates from the sessions that cross it, and from those that share a link after it with
 //! sessions that it pretends to have, as far as the greatest claims of a neighbour allow.
 
 mod agent;
+mod allowance;
 mod counts;
 mod hold;
 mod hop;

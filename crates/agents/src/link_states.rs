@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use anabranch_core::{Span, Time, units::SECOND};
 
+use crate::allowance::Allowance;
 use crate::message::{AgentId, LinkNews};
 
 /// Greatest number of links of which an agent keeps news, if it does not know the links of its network.
@@ -16,9 +17,9 @@ const MOST_LINKS: usize = 1 << 17;
 /// Least time between two news of a link that pass.
 const PAUSE: Span = Span(SECOND);
 
-/// Number of news of a link that a neighbour may send at once. An agent that lets one pass each second may send those
-/// of some seconds together, after a hop was away.
-const AT_ONCE: f64 = 8.0;
+/// News of a link that come from a neighbour too early without blame. An agent that lets one pass each second may send
+/// those of some seconds together, after a hop was away.
+const EARLY: Allowance = Allowance::new(8, PAUSE);
 
 /// A link: the agent that acts for it, and its number.
 pub(crate) type LinkKey = (AgentId, u32);
@@ -44,19 +45,12 @@ struct State {
 }
 
 /// The news of a link from one neighbour.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Flow {
-    /// Number of news that were held, of which one is forgotten each second, as of a time.
-    count: f64,
-    as_of: Time,
+    /// How many more may come too early.
+    early: Allowance,
     /// The newest that are held; nobody has checked their proof.
     held: Option<LinkNews>,
-}
-
-impl Flow {
-    fn count(&self, now: Time) -> f64 {
-        (self.count - now.0.saturating_sub(self.as_of.0) as f64 / PAUSE.0 as f64).max(0.0)
-    }
 }
 
 /// The last news of each link, by the agents that act for them.
@@ -93,12 +87,11 @@ impl LinkStates {
         let key = (news.agent, news.link);
         let Some(state) = self.all.get_mut(&key).filter(|state| state.passed + PAUSE > now) else { return Offer::Pass };
         self.dues.insert((state.passed + PAUSE, key));
-        let flow = state.flows.entry(from).or_default();
-        (flow.count, flow.as_of) = (flow.count(now) + 1.0, now);
+        let flow = state.flows.entry(from).or_insert(Flow { early: EARLY, held: None });
         if flow.held.as_ref().is_none_or(|held| held.stamp < news.stamp) {
             flow.held = Some(news.clone());
         }
-        Offer::Held { is_surplus: flow.count > AT_ONCE }
+        Offer::Held { is_surplus: !flow.early.try_take(now) }
     }
 
     /// The time at which [`Self::due`] has to be called.
@@ -114,7 +107,7 @@ impl LinkStates {
         let state = self.all.get_mut(&key)?;
         let mut held: Vec<_> =
             state.flows.iter_mut().filter_map(|(&from, flow)| Some((from, flow.held.take()?))).collect();
-        state.flows.retain(|_, flow| flow.count(now) > 0.0);
+        state.flows.retain(|_, flow| !flow.early.is_whole(now));
         held.sort_by_key(|(_, news)| std::cmp::Reverse(news.stamp));
         Some(held)
     }

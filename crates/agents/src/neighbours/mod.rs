@@ -9,6 +9,7 @@ use anabranch_core::units::SECOND;
 use anabranch_core::{Span, Time};
 
 use crate::agent::Action;
+use crate::allowance::Allowance;
 use crate::hop::{Heard, Hop};
 use crate::link_states::{LinkStates, Offer};
 use crate::message::{AgentId, HopMessage, LinkNews, Parcel, Payload, Stamp, renewal_text};
@@ -16,15 +17,15 @@ use crate::proofs::Proofs;
 use crate::renewals::Renewals;
 use crate::settings::Settings;
 use crate::standing::Standing;
-use crate::unheard::UnheardAgents;
+use crate::unheard::{OWN, UnheardAgents};
 use crate::view::{NeighbourState, NeighbourView};
+use silence::given_up_until;
 
 /// Time that neighbours have in addition to call an agent that starts: they may not know yet that it ended.
 const GRACE: Span = Span(2 * SECOND);
 
-/// Least time between two renewals that an agent begins, on the mean, and how many it may begin at once.
-const ROUND: Span = Span(SECOND);
-const AT_ONCE: u64 = 3;
+/// The renewals that an agent may begin.
+const ROUNDS: Allowance = Allowance::new(3, Span(SECOND));
 
 /// Neighbours that fell silent within this time are given up together.
 const TOGETHER: Span = Span(SECOND / 4);
@@ -51,19 +52,18 @@ pub(crate) struct Neighbours {
     /// Time since the last sign of life of a neighbour after which others hear of it, and after which it is given up.
     silence: Span,
     patience: Span,
-    /// The greatest time for which sources hold rates that nobody hears.
-    lease: Span,
-    /// The earliest time for the next news of silent neighbours.
-    next_unheard: Time,
+    /// The news of silent neighbours that this agent may send.
+    own_unheard: Allowance,
+    /// Until when sources behind neighbours that were given up may hold rates, if others have to hear of that.
+    lost_until: Option<Time>,
     /// Until when sources may hold rates that nobody hears, if that is news since it was last asked.
     new_unheard: Option<Time>,
     /// Greatest number of messages that wait for a neighbour.
     waiting: usize,
     /// Neighbours for which more wait.
     overflowing: BTreeSet<AgentId>,
-    /// The time at which this agent could have begun all its renewals with the least time between them, and that of the
-    /// next, if there has to be one.
-    rounds_until: Time,
+    /// The renewals that this agent may begin, and the time of the next, if there has to be one.
+    rounds: Allowance,
     next_round: Option<Time>,
     /// Whether the generation has changed since it was last asked.
     is_renewed: bool,
@@ -87,16 +87,16 @@ impl Neighbours {
             all: settings.neighbours.iter().map(neighbour).collect(),
             renewals: Renewals::default(),
             links: LinkStates::new(settings.known.clone()),
-            unheard: UnheardAgents::default(),
+            unheard: UnheardAgents::new(settings.lease),
             announced: 0,
             silence: settings.silence,
             patience: settings.patience,
-            lease: settings.lease,
-            next_unheard: now,
+            own_unheard: OWN,
+            lost_until: None,
             new_unheard: None,
             waiting: settings.waiting,
             overflowing: BTreeSet::new(),
-            rounds_until: now,
+            rounds: ROUNDS,
             next_round: None,
             is_renewed: false,
             changed: BTreeMap::new(),
@@ -105,7 +105,7 @@ impl Neighbours {
             out: VecDeque::new(),
         };
         if settings.has_run {
-            neighbours.tell_unheard(now, settings.lease);
+            neighbours.tell_unheard(now, now + settings.lease);
         }
         neighbours
     }
@@ -422,12 +422,16 @@ impl Neighbours {
     /// Waits no longer for a neighbour: what was on its way there or back is lost, so all sums are computed anew.
     fn give_up(&mut self, now: Time, id: AgentId) {
         let Some((hop, standing)) = self.all.get_mut(&id) else { return };
-        if std::mem::replace(&mut standing.is_given_up, true) {
+        if standing.is_given_up {
             return;
         }
-        hop.give_up();
-        standing.blame(now, FAULT);
         standing.be_away(now);
+        if let Some(since) = standing.untold() {
+            self.lost_until = self.lost_until.max(Some(given_up_until(since, self.patience)));
+        }
+        hop.give_up();
+        standing.is_given_up = true;
+        standing.blame(now, FAULT);
         self.given_up += 1;
         self.changed.insert(id, false);
         self.out.push_back(Action::Cut(id));
@@ -436,12 +440,11 @@ impl Neighbours {
 
     /// Begins a renewal, now or as soon as it may be.
     fn begin_round(&mut self, now: Time) {
-        let earliest = Time(self.rounds_until.0.saturating_sub((AT_ONCE - 1) * ROUND.0));
-        if earliest > now {
-            self.next_round = Some(earliest);
+        if !self.rounds.try_take(now) {
+            self.next_round = Some(self.rounds.next_at());
             return;
         }
-        (self.rounds_until, self.next_round) = (self.rounds_until.max(now) + ROUND, None);
+        self.next_round = None;
         self.stamp.round += 1;
         let proof = self.proofs.prove(&renewal_text(self.id, self.stamp));
         self.on_renewal(now, self.id, self.stamp, &proof);
@@ -450,14 +453,13 @@ impl Neighbours {
     /// The time at which [`Self::on_time`] has to be called.
     pub fn next_at(&self) -> Option<Time> {
         let end = |(_, standing): &(Hop, Standing)| standing.away_since().map(|since| since + self.patience);
-        let alarm = |(_, standing): &(Hop, Standing)| self.alarm(standing);
-        let neighbours = self.all.values().filter_map(end).chain(self.all.values().filter_map(alarm));
-        neighbours.chain(self.next_round).chain(self.links.next_at()).min()
+        let neighbours = self.all.values().filter_map(end);
+        let news = [self.alarm(), self.next_round, self.links.next_at(), self.unheard.next_at()];
+        neighbours.chain(news.into_iter().flatten()).min()
     }
 
     /// Does the work that is due.
     pub fn on_time(&mut self, now: Time) {
-        self.raise_alarm(now);
         let since = |(_, standing): &(Hop, Standing)| standing.away_since();
         let is_over = self.all.values().filter_map(since).any(|since| since + self.patience <= now);
         // Those that are given up soon go with the first, so that one renewal does for all.
@@ -471,6 +473,8 @@ impl Neighbours {
         for id in over.into_iter().chain(std::mem::take(&mut self.overflowing)) {
             self.give_up(now, id);
         }
+        self.raise_alarm(now);
+        self.tell_on(now);
         if self.next_round.is_some_and(|next| next <= now) {
             self.begin_round(now);
         }

@@ -7,22 +7,28 @@ use super::network::hello;
 use crate::message::{HopMessage, Payload};
 use crate::{Action, Agent, AgentId, Event, LinkSettings, Settings};
 
-/// Agent 1 between 0 and 2, with a link to each; it hears from them by hand.
+/// Agent 1 between some neighbours, with a link to each; it hears from them by hand.
 pub struct Middle {
     pub agent: Agent,
     pub now: Time,
     /// Number of the payloads that it has heard of each neighbour.
-    said: [u64; 3],
+    said: [u64; 8],
 }
 
 impl Middle {
+    /// The agent between 0 and 2.
     pub fn new(change: impl FnOnce(&mut Settings)) -> Self {
+        Self::with(&[0, 2], change)
+    }
+
+    /// The agent between these neighbours, of numbers below 8.
+    pub fn with(neighbours: &[u32], change: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = Settings::new(AgentId(1), 7, vec![Protocol::named("d-slen").unwrap()]);
         settings.has_run = false;
-        settings.links = [0, 2].map(|to| LinkSettings::new(10 + to, AgentId(to), Rate(1e9))).to_vec();
-        settings.neighbours = [0, 2].map(AgentId).to_vec();
+        settings.links = neighbours.iter().map(|&to| LinkSettings::new(10 + to, AgentId(to), Rate(1e9))).collect();
+        settings.neighbours = neighbours.iter().copied().map(AgentId).collect();
         change(&mut settings);
-        Self { agent: Agent::new(Time(0), settings), now: Time(0), said: [0; 3] }
+        Self { agent: Agent::new(Time(0), settings), now: Time(0), said: [0; 8] }
     }
 
     /// A neighbour connects; what the agent tells it.

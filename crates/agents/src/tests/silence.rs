@@ -25,14 +25,9 @@ fn rests(payloads: &[Payload]) -> Vec<u16> {
         .collect()
 }
 
-fn unheard(agent: u32, round: u32, rest_ms: u16) -> Payload {
-    Payload::Unheard(Unheard {
-        agent: AgentId(agent),
-        stamp: Stamp { epoch: 9, round },
-        rest_ms,
-        late_ms: 0,
-        proof: Vec::new(),
-    })
+fn unheard(agent: u32, round: u32, rest_ms: u16, late_ms: u16) -> Payload {
+    let (agent, stamp) = (AgentId(agent), Stamp { epoch: 9, round });
+    Payload::Unheard(Unheard { agent, stamp, rest_ms, late_ms, proof: Vec::new() })
 }
 
 fn state(middle: &mut Middle, id: u32) -> NeighbourState {
@@ -65,15 +60,34 @@ fn nobody_hears_of_a_neighbour_that_is_back_soon() {
 }
 
 #[test]
-fn two_neighbours_that_go_silent_one_after_the_other_are_told_one_after_the_other() {
-    let mut middle = middle();
-    for (id, since) in [(0, 800), (2, 900)] {
+fn neighbours_that_go_silent_within_a_quarter_of_a_second_are_told_together_and_later_ones_on_their_own() {
+    let mut middle = Middle::with(&[0, 2, 3, 4], |_| ());
+    for id in [0, 2, 3, 4] {
+        middle.connect(id);
+    }
+    middle.pass(1000, 2);
+    for (id, since) in [(0, 700), (3, 900), (4, 1000)] {
         middle.agent.handle(middle.now, Event::Silent(AgentId(id), Time(0) + Span::ms(since)));
     }
-    middle.pass(300, 2);
-    // The second at 1900 ms: news of an agent pass each 600 ms.
-    assert!(rests(&middle.pass(599, 2)).is_empty());
-    assert_eq!(rests(&middle.pass(1, 2)), [650]);
+    // At 1200 ms, of the neighbours that were heard last at 700 and 900 ms; at 1500 ms of the third.
+    assert_eq!(rests(&middle.pass(200, 2)), [1350]);
+    assert!(rests(&middle.pass(299, 2)).is_empty());
+    assert_eq!(rests(&middle.pass(1, 2)), [1150]);
+}
+
+#[test]
+fn a_neighbour_that_is_given_up_at_once_is_told_as_well() {
+    let mut middle = middle();
+    let renew = |middle: &mut Middle, rounds: std::ops::Range<u32>| {
+        for round in rounds {
+            let stamp = Stamp { epoch: 9, round };
+            middle.says(0, Payload::Renewal { agent: AgentId(0), stamp, proof: Vec::new() });
+        }
+        rests(&middle.pass(1, 2))
+    };
+    assert!(renew(&mut middle, 1..20).is_empty());
+    assert_eq!(renew(&mut middle, 20..22), [1650]);
+    assert_eq!(state(&mut middle, 0), NeighbourState::HeldOff);
 }
 
 #[test]
@@ -86,14 +100,37 @@ fn an_agent_that_has_run_before_says_that_nobody_hears_its_sources() {
 }
 
 #[test]
-fn news_of_an_agent_are_told_on_three_times_a_second_and_who_says_more_is_held_off() {
+fn news_of_an_agent_are_told_on_two_at_once_and_then_twice_a_second() {
+    let mut middle = middle();
+    let mut say = |round, ms| {
+        middle.says(0, unheard(5, round, 3000, 0));
+        rests(&middle.pass(ms, 2))
+    };
+    assert_eq!((say(1, 10), say(2, 10), say(3, 10)), (vec![3000], vec![3000], vec![]));
+    // The last half a second after the first.
+    assert_eq!((say(4, 469), rests(&middle.pass(1, 2))), (vec![], vec![3000 - 470]));
+}
+
+#[test]
+fn a_neighbour_that_says_more_news_than_an_agent_can_send_is_held_off() {
     let mut middle = middle();
     let mut told = Vec::new();
     for round in 1..=100 {
-        middle.says(0, unheard(0, round, u16::MAX));
+        middle.says(0, unheard(5, round, 1000, 0));
         told.extend(middle.pass(10, 2));
     }
-    assert_eq!(rests(&told), [u16::MAX; 3]);
-    // A tenth of a fault each: it is held off before a fourth passes.
     assert_eq!(state(&mut middle, 0), NeighbourState::HeldOff);
+    assert!(rests(&told).len() <= 5, "{told:?}");
+}
+
+#[test]
+fn no_neighbour_makes_news_say_less_or_more_than_they_do() {
+    let mut middle = middle();
+    // The first word makes the news later than they are, the second is true, the third is an old one told again.
+    middle.says(0, unheard(5, 1, 1500, 1400));
+    assert_eq!(rests(&middle.pass(50, 2)), [100]);
+    middle.says(2, unheard(5, 1, 1500, 50));
+    assert_eq!(rests(&middle.pass(450, 0)), [1450]);
+    middle.says(2, unheard(5, 1, 1500, 0));
+    assert!(rests(&middle.pass(2000, 0)).is_empty());
 }

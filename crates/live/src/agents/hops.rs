@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anabranch_agents::{AgentId, Pulse};
-use anabranch_core::Time;
+use anabranch_core::{Span, Time};
 use bytes::Bytes;
 use rustls::pki_types::CertificateDer;
 use tokio::sync::{mpsc, watch};
@@ -21,7 +21,7 @@ use super::server::time;
 use super::{BACK_OFF, BEAT, SILENCE};
 use crate::authority::lasts;
 use crate::control::{Group, named};
-use crate::quic::{ClientConfig, Connection, Endpoint, TransportConfig};
+use crate::quic::{ClientConfig, Connection, Endpoint, PathId, TransportConfig};
 use crate::quic_config::QuicConfig;
 use crate::security::Identity;
 
@@ -171,9 +171,11 @@ impl Talk {
                     let _ = connection.send_datagram(Bytes::copy_from_slice(&pulse.beat(time(start))));
                 }
             }
-            match pulse.change(time(start)) {
+            let round_trip =
+                connection.rtt(PathId::ZERO).and_then(|rtt| Span::from_seconds(rtt.as_secs_f64())).unwrap_or(Span(0));
+            match pulse.change(time(start), round_trip) {
                 Some(true) => {
-                    let since = start + Duration::from_secs_f64(pulse.alive().seconds());
+                    let since = start + Duration::from_secs_f64(pulse.alive(round_trip).seconds());
                     self.say(Event::Silent(self.id, number, since)).await?;
                 }
                 Some(false) => self.say(Event::Alive(self.id, number)).await?,
