@@ -16,11 +16,9 @@ const STREAM_WINDOW: u32 = 2 << 20;
 /// Bytes that a peer which only sends requests may send on a stream before they are read: more than any request has.
 const REQUEST_WINDOW: u32 = 8 << 10;
 
-/// Number of packets and delay after which the peer acknowledges: every second packet at once, as is usual in QUIC, and
-/// a single packet after a millisecond instead of 25 [rfc9002, sec. 5.3]. A millisecond is the least that the QUIC
-/// library accepts. A control takes a round trip for that of the path, and the library reports the delay at the peer
-/// too late.
-const ACKS: (u32, Duration) = (2, Duration::from_millis(1));
+/// The longest delay of an acknowledgement at a peer that is not asked for others: it acknowledges every second packet at
+/// once, and a single packet after this time [rfc9000, sec. 18.2].
+const ACK_DELAY: Duration = Duration::from_millis(25);
 
 /// Bytes that are kept until they are acknowledged, before the window is known.
 const FIRST_SEND_WINDOW: u64 = 1 << 20;
@@ -38,8 +36,9 @@ pub struct QuicConfig {
     /// Least silence after which a path that carries data is given up while others work; `None` if it stays until it is
     /// idle.
     pub least_silence: Option<Duration>,
-    /// Number of packets that the peer acknowledges at a time, and delay after which it acknowledges fewer.
-    pub acks: (u32, Duration),
+    /// Number of packets that the peer is asked to acknowledge at a time, and delay after which it is to acknowledge fewer.
+    /// Only for peers that are trusted: the process ends if a peer that was asked gives up the last path of a connection.
+    pub acks: Option<(u32, Duration)>,
     /// Bytes that a peer may send before they are read, over all streams.
     pub receive_window: u32,
     /// Bytes that a peer may send before they are read, on one stream.
@@ -59,7 +58,7 @@ impl Default for QuicConfig {
             payload: None,
             idle: Duration::from_millis(2400),
             least_silence: None,
-            acks: ACKS,
+            acks: None,
             receive_window: 32 << 20,
             stream_window: STREAM_WINDOW,
             streams: MOST_STREAMS,
@@ -78,6 +77,7 @@ impl QuicConfig {
 
     /// Converts the settings for the QUIC library, with a group as its congestion control.
     pub(crate) fn transport(&self, group: Arc<Group>) -> TransportConfig {
+        group.expect_late_acks(if self.acks.is_none() { ACK_DELAY } else { Duration::ZERO });
         let mut transport = TransportConfig::default();
         let most = VarInt::MAX.into_inner();
         let idle = VarInt::from_u64(u64::try_from(self.idle.as_millis()).unwrap_or(most)).unwrap_or(VarInt::MAX);
@@ -96,10 +96,11 @@ impl QuicConfig {
         if let Some(payload) = self.payload {
             transport.initial_mtu(payload).mtu_discovery_config(None);
         }
-        let (every, delay) = self.acks;
-        let mut acks = AckFrequencyConfig::default();
-        acks.ack_eliciting_threshold(VarInt::from_u32(every.saturating_sub(1))).max_ack_delay(Some(delay));
-        transport.ack_frequency_config(Some(acks));
+        if let Some((every, delay)) = self.acks {
+            let mut acks = AckFrequencyConfig::default();
+            acks.ack_eliciting_threshold(VarInt::from_u32(every.saturating_sub(1))).max_ack_delay(Some(delay));
+            transport.ack_frequency_config(Some(acks));
+        }
         transport
     }
 }

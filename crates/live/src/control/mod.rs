@@ -22,9 +22,9 @@ mod under_way;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use anabranch_core::{Bytes, Rate, Time};
+use anabranch_core::{Bytes, Rate, Span, Time};
 use anabranch_proto::Protocol;
 use anabranch_proto::control::ConnectionView;
 use anabranch_proto::protocols::wvegas::Drain;
@@ -176,6 +176,8 @@ struct Inner {
     onward: Rate,
     /// The most that paths may send.
     ceilings: Ceilings,
+    /// The longest delay of the acknowledgement of a single packet.
+    ack_delay: Span,
 }
 
 /// A path in use.
@@ -245,7 +247,8 @@ impl Group {
     fn with(start: Instant, controls: Controls, counts_marks: bool) -> Arc<Self> {
         let (subflows, groups) = ((0..SLOTS).map(|_| None).collect(), [0; SLOTS + MOST_REMOTE]);
         let (onward, ceilings) = (Rate(f64::INFINITY), Ceilings::default());
-        let inner = Inner { controls, counts_marks, subflows, groups, others: Vec::new(), onward, ceilings };
+        let (others, ack_delay) = (Vec::new(), Span(0));
+        let inner = Inner { controls, counts_marks, subflows, groups, others, onward, ceilings, ack_delay };
         Arc::new(Self { start, inner: Mutex::new(inner) })
     }
 
@@ -272,6 +275,11 @@ impl Group {
             inner.groups[slot] = groups.get(slot).copied().unwrap_or(0);
         }
         inner.tell_groups();
+    }
+
+    /// Expects that single packets are acknowledged up to this time after they have arrived, on paths that begin later.
+    pub(crate) fn expect_late_acks(&self, delay: Duration) {
+        self.lock().ack_delay = Span::from_seconds(delay.as_secs_f64()).unwrap_or(Span(0));
     }
 
     /// Whether the control counts marks, so that packets must be those of a scalable control.
@@ -325,7 +333,7 @@ impl Group {
         let slot = inner.subflows.iter().position(Option::is_none)?;
         let unknown = Rate(f64::INFINITY);
         inner.subflows[slot] = Some(Open {
-            path: Subflow::default(),
+            path: Subflow::new(inner.ack_delay),
             mtu,
             known: unknown,
             told: unknown,

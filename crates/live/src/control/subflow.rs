@@ -23,6 +23,8 @@ struct Batch {
     before: u32,
     packets: u32,
     newest: Option<Sent>,
+    /// The round trip in seconds that the newest says, if it was not overtaken.
+    rtt: Option<f64>,
     /// Whether there was nothing to send when they arrived.
     is_starved: bool,
     is_complete: bool,
@@ -41,6 +43,8 @@ struct Lost {
 pub(super) struct Subflow {
     under_way: UnderWay,
     rtt: Rtt,
+    /// The longest delay of the acknowledgement of a single packet.
+    ack_delay: Span,
     batch: Option<Batch>,
     lost: Option<Lost>,
     /// Number of the newest acknowledged packet.
@@ -84,6 +88,11 @@ impl Rounds {
 }
 
 impl Subflow {
+    /// A path on which a single packet may be acknowledged this time after it has arrived.
+    pub(super) fn new(ack_delay: Span) -> Self {
+        Self { ack_delay, ..Self::default() }
+    }
+
     /// Records a packet that QUIC has numbered and sent; true if nothing was sent before for longer than a
     /// retransmission timeout.
     pub(super) fn on_sent(&mut self, now: Time, quic_number: u64) -> bool {
@@ -109,7 +118,7 @@ impl Subflow {
     pub(super) fn on_acked(&mut self, now: Time, quic_number: u64, sent_at: Time) {
         let before = self.under_way.count();
         let Some(sent) = self.under_way.take(quic_number, Some(sent_at)) else { return };
-        let empty = Batch { now, before, packets: 0, newest: None, is_starved: false, is_complete: false };
+        let empty = Batch { now, before, packets: 0, newest: None, rtt: None, is_starved: false, is_complete: false };
         let batch = self.batch.get_or_insert(empty);
         batch.packets += 1;
         if batch.newest.is_none_or(|newest| newest.number < sent.number) {
@@ -131,7 +140,10 @@ impl Subflow {
         batch.newest = batch.newest.filter(|newest| Some(newest.number) > self.acknowledged);
         let Some(newest) = batch.newest else { return };
         self.acknowledged = Some(newest.number);
-        self.rtt.on_sample(sample(now, &newest));
+        let delay = if batch.packets == 1 { self.ack_delay.seconds() } else { 0.0 };
+        let rtt = undelayed(sample(now, &newest), delay, self.rtt.smoothed());
+        batch.rtt = Some(rtt);
+        self.rtt.on_sample(rtt);
     }
 
     /// Records the loss of a packet; [`Self::on_signal`] follows.
@@ -202,7 +214,7 @@ impl Subflow {
             now: batch.now,
             packets: batch.packets,
             marked: self.take_marked(batch.packets),
-            rtt: batch.newest.map(|newest| sample(batch.now, &newest)),
+            rtt: batch.rtt,
             smoothed: self.rtt.smoothed(),
             in_flight: (batch.before, self.under_way.count()),
             is_limited: self.rounds.is_limited,
@@ -234,4 +246,45 @@ impl Subflow {
 /// Time from the sending of a packet to its acknowledgement, in seconds.
 fn sample(now: Time, sent: &Sent) -> f64 {
     Span(now.0.saturating_sub(sent.at.0).max(1)).seconds()
+}
+
+/// The round trip of which a sample was measured when the acknowledgement may have been delayed: of those that are
+/// possible, the one that is nearest to the smoothed round trip. All in seconds; 0 if there is no smoothed one yet.
+fn undelayed(sample: f64, delay: f64, smoothed: f64) -> f64 {
+    if smoothed > 0.0 { smoothed.clamp((sample - delay).max(0.0), sample) } else { sample }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Time {
+        Time(0) + Span::ms(ms)
+    }
+
+    /// The smoothed round trip in milliseconds of a path of 20 ms, which is known, after packets that are acknowledged some
+    /// at a time, each time late by this many milliseconds.
+    fn smoothed(at_once: u64, late: u64, round_trip: u64) -> f64 {
+        let mut path = Subflow::new(Span::ms(25));
+        let mut number = 0;
+        let mut exchange = |start: u64, count: u64, took: u64| {
+            (0..count).for_each(|packet| _ = path.on_sent(ms(start), number + packet));
+            (0..count).for_each(|packet| path.on_acked(ms(start + took), number + packet, ms(start)));
+            path.on_end(ms(start + took), true);
+            path.batch = None;
+            number += count;
+        };
+        exchange(1000, 2, 20);
+        (1..80).for_each(|round| exchange(1000 + 200 * round, at_once, round_trip + late));
+        path.rtt() * 1e3
+    }
+
+    #[test]
+    fn a_delay_of_the_acknowledgement_of_a_single_packet_is_not_a_round_trip() {
+        assert!((smoothed(1, 25, 20) - 20.0).abs() < 0.1);
+        assert!((smoothed(1, 0, 10) - 10.0).abs() < 0.1);
+        // Longer round trips count for what cannot be a delay, and all of it where two packets are acknowledged at once.
+        assert!((smoothed(1, 0, 100) - 75.0).abs() < 0.1);
+        assert!((smoothed(2, 0, 100) - 100.0).abs() < 0.1);
+    }
 }

@@ -276,7 +276,7 @@ fn course(
     let quic_config = QuicConfig {
         payload: u16::try_from(packet - OUTER).ok(),
         idle: Duration::from_secs_f64(plan.run.duration.seconds()) + BEYOND,
-        acks: (transport.ack_every, Duration::from_secs_f64(transport.ack_delay.seconds())),
+        acks: Some((transport.ack_every, Duration::from_secs_f64(transport.ack_delay.seconds()))),
         receive_window: u32::try_from(buffer).unwrap_or(u32::MAX),
         ..QuicConfig::default()
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_live::quic::path_number;
-use noq_proto::{FourTuple, PathError, PathId, PathStatus};
+use noq_proto::{AckFrequencyConfig, Event, FourTuple, PathError, PathId, PathStatus};
 
 use crate::pair::{AddressPair, CLIENT, From, SERVER, transport, unless};
 use crate::recorder::{Call, Recorder};
@@ -57,6 +57,43 @@ fn a_path_without_an_answer_ends_and_the_connection_goes_on() {
     }
     assert_eq!(pair.paths(From::Client).1, [second]);
     assert!(!pair.of(From::Client).is_closed());
+}
+
+/// Lets the client give up the only path that the server knows, while its next one gets no answer. The server asks for
+/// certain acknowledgements or not.
+fn lose_all_paths(asks: bool) -> AddressPair {
+    let mut served = transport();
+    served.ack_frequency_config(asks.then(AckFrequencyConfig::default));
+    let mut pair = AddressPair::connected(transport(), served);
+    pair.fate = Box::new(|datagram| unless(datagram.client == CLIENT[1], datagram));
+    let now = pair.now;
+    let between = FourTuple::new(SERVER, Some(CLIENT[1]));
+    pair.of(From::Client).open_path(between, PathStatus::Available, now).unwrap();
+    pair.of(From::Client).close_path(now, PathId::ZERO, 0_u32.into()).unwrap();
+    pair.run(Duration::from_secs(1));
+    pair
+}
+
+#[test]
+fn a_connection_without_a_path_waits_for_the_next_for_a_while_and_ends() {
+    let mut pair = lose_all_paths(false);
+    assert_eq!(pair.paths(From::Server).1, [PathId::ZERO]);
+    assert!(!pair.of(From::Server).is_closed());
+    pair.fate = Box::new(|datagram| unless(false, datagram));
+    let next = pair.open_second();
+    pair.run(Duration::from_secs(9));
+    assert!(pair.paths(From::Server).0.contains(&next));
+    assert!(!pair.of(From::Server).is_closed());
+    let mut pair = lose_all_paths(false);
+    pair.run(Duration::from_secs(9));
+    assert!(pair.events(From::Server).iter().any(|event| matches!(event, Event::ConnectionLost { .. })));
+}
+
+#[test]
+#[should_panic(expected = "one path exists")]
+fn a_connection_that_asks_for_acknowledgements_must_not_lose_all_its_paths() {
+    // Since it panics with a lock, the process ends. `QuicConfig::acks` goes by this.
+    lose_all_paths(true);
 }
 
 #[test]
