@@ -3,14 +3,19 @@
 //! A link that shares anew tells each session when the session's next packet passes. A session that gets more could hear
 //! of it before the sessions that get less, and after a renewal the first sessions hear of shares as if they were alone.
 //! So a rate that rises counts only when it has been granted for a while. Meanwhile the other sessions hear of theirs.
-//! The rate that counts is the least that was granted in this time.
+//! The rate that counts is the least that was granted in this time. Where control packets take long, as where many are
+//! lost, a rate has to be granted for longer.
 
 use std::collections::VecDeque;
 
 use anabranch_core::{Span, Time, units::SECOND};
 
-/// Time for which a higher rate has to be granted until it counts: some round trips of control packets.
+/// The least and the greatest time for which a higher rate has to be granted until it counts.
 pub(crate) const RISE: Span = Span(SECOND / 5);
+const MOST_RISE: Span = Span(SECOND);
+
+/// Round trips of control packets for which it has to be granted.
+const ROUND_TRIPS: u64 = 2;
 
 /// The most steps of a rate that rises; beyond these a step waits for a later one.
 const MOST_STEPS: usize = 64;
@@ -22,6 +27,8 @@ pub(crate) struct Rising {
     rate: f64,
     /// Time before which the rate stays as it is.
     held: Time,
+    /// The longest round trip of late; it falls by an eighth with each shorter one.
+    round_trip: Span,
     /// The rates that may count at some time, the least first, each with the time since when no less was granted.
     steps: VecDeque<(Time, f64)>,
 }
@@ -29,7 +36,7 @@ pub(crate) struct Rising {
 impl Default for Rising {
     /// A rate of 0.
     fn default() -> Self {
-        Self { rate: 0.0, held: Time(0), steps: VecDeque::from([(Time(0), 0.0)]) }
+        Self { rate: 0.0, held: Time(0), round_trip: Span(0), steps: VecDeque::from([(Time(0), 0.0)]) }
     }
 }
 
@@ -44,6 +51,16 @@ impl Rising {
             self.steps.pop_back();
         }
         self.steps.push_back((since, rate));
+    }
+
+    /// Notes the round trip of a control packet.
+    pub fn note_round_trip(&mut self, round_trip: Span) {
+        self.round_trip = round_trip.max(Span(self.round_trip.0 / 8 * 7));
+    }
+
+    /// Time for which a higher rate has to be granted until it counts.
+    fn rise(&self) -> Span {
+        Span(self.round_trip.0.saturating_mul(ROUND_TRIPS)).clamp(RISE, MOST_RISE)
     }
 
     /// Keeps the rate as it is until a time; then it may fall, and rise a while later.
@@ -61,11 +78,12 @@ impl Rising {
 
     /// The rate that counts.
     pub fn rate(&mut self, now: Time) -> f64 {
-        while self.steps.get(1).is_some_and(|(since, _)| *since + RISE <= now) {
+        let rise = self.rise();
+        while self.steps.get(1).is_some_and(|(since, _)| *since + rise <= now) {
             self.steps.pop_front();
         }
         let least = self.steps.front().map_or(0.0, |(_, rate)| *rate);
-        if now >= self.held && (least <= self.rate || now >= self.held + RISE) {
+        if now >= self.held && (least <= self.rate || now >= self.held + rise) {
             self.rate = least;
         }
         self.rate
@@ -81,10 +99,10 @@ impl Rising {
         let least = self.steps.front().map_or(0.0, |(_, rate)| *rate);
         let held = match () {
             () if least < self.rate => Some(self.held),
-            () if least > self.rate => Some(self.held + RISE),
+            () if least > self.rate => Some(self.held + self.rise()),
             () => None,
         };
-        held.or_else(|| self.steps.get(1).map(|(since, _)| *since + RISE))
+        held.or_else(|| self.steps.get(1).map(|(since, _)| *since + self.rise()))
     }
 }
 
@@ -133,6 +151,20 @@ mod tests {
         rate.hold(ms(7000));
         rate.bound(ms(6000), 4.0);
         assert_eq!((rate.rate(ms(6000)), rate.next_at()), (4.0, None));
+    }
+
+    #[test]
+    fn a_rate_rises_later_where_control_packets_take_long() {
+        let mut rate = Rising::default();
+        [300, 10, 10].map(|round_trip| rate.note_round_trip(Span::ms(round_trip)));
+        rate.grant(ms(1000), 8.0);
+        // 300 ms twice, and less by an eighth after each shorter round trip.
+        let wait = 2.0 * 300.0 * 0.875 * 0.875;
+        assert_eq!(rate.next_at(), Some(Time((1.0e9 * (1000.0 + wait)) as u64)));
+        (0..100).for_each(|_| rate.note_round_trip(Span::ms(10)));
+        assert_eq!(rate.next_at(), Some(ms(1200)));
+        rate.note_round_trip(Span::s(60));
+        assert_eq!(rate.next_at(), Some(ms(2000)));
     }
 
     #[test]

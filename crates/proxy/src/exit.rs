@@ -53,6 +53,9 @@ const UNREAD: u32 = 128 << 20;
 /// Bytes of datagrams that wait: a tenth of a second at 20 Mbit/s.
 const DATAGRAMS: usize = 256 << 10;
 
+/// Least silence after which a path is given up while another works.
+const LEAST_SILENCE: Duration = Duration::from_millis(40);
+
 /// The longest wait for the header of a request, and for the first request that shows a token.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -270,7 +273,7 @@ impl Exit {
         let (receives, quic) = (Receiving::new(receives), session.connection());
         let carried = match end {
             End::Stream(tcp) => join(tcp, sends, receives, quic).await,
-            End::Packets(mut socket, flow) => packets::carry(&mut socket, flow, (sends, receives), quic).await,
+            End::Packets(socket, flow) => packets::carry(&mut &socket, &&socket, flow, (sends, receives), quic).await,
         };
         counts.received.fetch_add(carried.into_stream, Ordering::Relaxed);
         counts.sent.fetch_add(carried.out_of_stream, Ordering::Relaxed);
@@ -342,5 +345,11 @@ async fn refuse(stream: &mut ServerStream, status: StatusCode, reason: Option<Un
 
 /// The settings of connections between proxies and exits.
 pub(crate) fn proxying() -> QuicConfig {
-    QuicConfig { receive_window: UNREAD, streams: MOST_STREAMS.1, datagrams: DATAGRAMS, ..QuicConfig::default() }
+    QuicConfig {
+        least_silence: Some(LEAST_SILENCE),
+        receive_window: UNREAD,
+        streams: MOST_STREAMS.1,
+        datagrams: DATAGRAMS,
+        ..QuicConfig::default()
+    }
 }

@@ -292,6 +292,9 @@ impl Session {
             parcel.fields = own.show(now, true, parcel.fields);
         }
         let path = &mut self.paths[place];
+        if let Some(sent) = path.sent {
+            self.rates[place].note_round_trip(Span(now.0.saturating_sub(sent.0)));
+        }
         path.ceiling = parcel.ceiling;
         path.reach = parcel.reach;
         if parcel.fate == Fate::Counted {

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::{Instant, MissedTickBehavior, sleep_until};
+use tokio::time::{Instant, sleep_until};
 use tokio_stream::StreamExt;
 
-use self::silence::{LOOK, Watch};
+use self::silence::Watch;
 use crate::control::{MOST_PATHS, Slot};
 use crate::quic::{
     Connection, FourTuple, Path, PathError, PathEvent, PathId, PathStats, PathStatus, controller, path_number,
@@ -284,8 +284,6 @@ impl Paths {
         // The pair that is being opened, and the time until which the next one waits for it.
         let mut opening: Option<(usize, Instant)> = None;
         let mut beat = tokio::time::interval(BEAT);
-        let mut look = tokio::time::interval(LOOK);
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut watch = self.least_silence.map(Watch::new);
         loop {
             self.close_unwanted();
@@ -294,6 +292,7 @@ impl Paths {
             if opening.is_none() {
                 opening = self.open_next(now).await.map(|pair| (pair, now + PATIENCE));
             }
+            let look = watch.as_ref().map(Watch::next_look);
             let wake = opening.map(|(_, until)| until).or_else(|| self.next_due());
             tokio::select! {
                 event = events.next() => match event {
@@ -304,7 +303,7 @@ impl Paths {
                 () = sleep_until(wake.unwrap_or(now + PATIENCE)) => {}
                 () = self.change.notified() => {}
                 _ = beat.tick() => self.beat(),
-                _ = look.tick(), if watch.is_some() => {
+                () = sleep_until(look.unwrap_or(now)), if look.is_some() => {
                     if let Some(watch) = &mut watch {
                         watch.look(&self);
                     }

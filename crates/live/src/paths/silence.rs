@@ -1,9 +1,11 @@
 //! Paths that fall silent while others work: the others take over what was on its way there.
 //!
 //! While data pass, each end sends a packet on every path some times a second, so that something arrives on every path that
-//! works. Acknowledgements do not serve, since those of all paths may come over one. A path on which nothing has arrived for
-//! too long is doubted: nothing more is sent on it. If it stays silent the client closes it, and the QUIC library sends again
-//! what was on its way there.
+//! works. Acknowledgements do not serve, since those of all paths may come over one. The client doubts a path on which
+//! nothing has arrived for too long: it sends nothing more there. If the path stays silent the client closes it, and the
+//! QUIC library sends again at both ends what was on its way there. The server leaves out its packets on a path on which it
+//! hears nothing, so that the client finds that silent, too. It sends data there as before: the client may be one of others
+//! that sends nothing some times a second.
 //!
 //! The QUIC library sends on the path with the lowest number as long as its window allows. So while no data pass, a first
 //! path that is much slower than another is closed, and comes back with a higher number.
@@ -15,17 +17,17 @@ use super::{Instant, PairPaths, Paths};
 use crate::control::Slot;
 use crate::quic::{Path, PathId, PathStatus, controller, path_number};
 
-/// Time between looks.
-pub(super) const LOOK: Duration = Duration::from_millis(10);
-
-/// Looks of which one looks for data where none pass.
-const SELDOM: u32 = 10;
+/// Time between looks while data pass, and while none do.
+const LOOK: Duration = Duration::from_millis(10);
+const SELDOM: Duration = Duration::from_millis(100);
 
 /// Time between packets that each end sends on every path while data pass.
 const BEAT: Duration = Duration::from_millis(30);
 
-/// For how long data count as passing after the last.
+/// For how long data count as passing after the last, and for how long paths are judged then: the other end may have seen
+/// its last data some time ago.
 const PASSING: Duration = Duration::from_secs(1);
+const JUDGED: Duration = Duration::from_millis(500);
 
 /// The least that the round trip of a path is expected to change.
 const LEAST_JITTER: Duration = Duration::from_millis(10);
@@ -83,7 +85,7 @@ pub(super) struct Watch {
     /// Number of datagrams that have arrived on each path, and when the last one did.
     heard: HashMap<PathId, (u64, Instant)>,
     looked: Instant,
-    looks: u32,
+    next_look: Instant,
     /// Earliest time of the next change of the order of paths.
     next_order: Instant,
 }
@@ -100,22 +102,24 @@ impl Watch {
             beaten: now,
             heard: HashMap::new(),
             looked: now,
-            looks: 0,
+            next_look: now,
             next_order: now,
         }
+    }
+
+    /// The time of the next look.
+    pub fn next_look(&self) -> Instant {
+        self.next_look
     }
 
     /// Looks at all paths.
     pub fn look(&mut self, paths: &Paths) {
         let now = Instant::now();
-        self.looks = self.looks.wrapping_add(1);
-        if now >= self.until && !self.looks.is_multiple_of(SELDOM) {
-            return;
-        }
         let mut pairs = paths.lock();
         let is_active = self.listen(&pairs, now);
         // Where this machine has halted, what came meanwhile is not read yet.
         let is_timely = std::mem::replace(&mut self.looked, now) + 3 * LOOK > now;
+        self.next_look = now + if is_active { LOOK } else { SELDOM };
         if !is_active {
             pairs.iter_mut().for_each(|pair| paths.doubt(pair, false));
             return self.order(paths, &pairs, now);
@@ -129,7 +133,7 @@ impl Watch {
                 let _ = path.ping();
             }
         }
-        if is_timely {
+        if is_timely && now + PASSING < self.until + JUDGED {
             self.judge(paths, &mut pairs, now);
         }
     }
@@ -147,6 +151,8 @@ impl Watch {
                 *heard = now;
             }
         }
+        let open: Vec<PathId> = pairs.iter().filter_map(open).map(Path::id).collect();
+        self.heard.retain(|id, _| open.contains(id));
         if std::mem::replace(&mut self.data, data) != data {
             if now >= self.until {
                 self.since = now;
@@ -192,8 +198,6 @@ impl Watch {
                 let _ = pair.path.as_ref().map(Path::close);
             }
         }
-        let open: Vec<PathId> = pairs.iter().filter_map(open).map(Path::id).collect();
-        self.heard.retain(|id, _| open.contains(id));
     }
 
     /// What is known of a pair's path. The other end begins to send beats when the first data have come there, and they
@@ -201,7 +205,7 @@ impl Watch {
     fn sign(&self, paths: &Paths, pair: &PairPaths, now: Instant) -> Option<Sign> {
         let (_, heard) = *self.heard.get(&open(pair)?.id())?;
         let (rtt, jitter) = paths.slot_of(pair)?.round_trip()?;
-        let from = heard.max(self.since + 2 * rtt + SELDOM * LOOK);
+        let from = heard.max(self.since + 2 * rtt + SELDOM);
         Some(Sign { silence: now.saturating_duration_since(from), jitter })
     }
 }
@@ -217,9 +221,10 @@ fn open(pair: &PairPaths) -> Option<&Path> {
 }
 
 impl Paths {
-    /// Sends nothing more on a pair's path, or again what its window allows.
+    /// Notes whether a pair's path is doubted; a client sends nothing more on such a path.
     fn doubt(&self, pair: &mut PairPaths, is_doubted: bool) {
         if std::mem::replace(&mut pair.is_doubted, is_doubted) != is_doubted
+            && self.is_client
             && let Some(slot) = self.slot_of(pair)
         {
             slot.suspend(is_doubted);

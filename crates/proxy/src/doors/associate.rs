@@ -10,11 +10,11 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::packets::capsule::MOST_DATAGRAM;
-use crate::packets::{Packets, carry};
+use crate::packets::{Sink, Source, carry};
 use crate::socks::{Reply, read_packet, write_packet, write_reply};
 use crate::target::Target;
 use crate::tunnel::{Receiving, keep_alive};
@@ -63,65 +63,73 @@ pub(super) async fn serve(stream: &mut TcpStream, uplink: &Uplink) -> io::Result
 struct Targets {
     socket: Arc<UdpSocket>,
     uplink: Uplink,
-    /// By the address of the application and the target: where packets go, and when the last one did.
-    all: HashMap<(SocketAddr, Target), (mpsc::Sender<Bytes>, Instant)>,
+    /// By the address of the application and the target.
+    all: HashMap<(SocketAddr, Target), Reached>,
     work: JoinSet<()>,
+}
+
+/// A target to which packets go.
+struct Reached {
+    give: mpsc::Sender<Bytes>,
+    /// When the last packet went.
+    last: Instant,
+    work: AbortHandle,
 }
 
 impl Targets {
     /// Sends a packet to a target; if it is new a flow begins, or begins again.
     fn send(&mut self, from: SocketAddr, target: Target, packet: Bytes) {
         let key = (from, target);
-        if let Some((give, last)) = self.all.get_mut(&key).filter(|(give, _)| !give.is_closed()) {
-            *last = Instant::now();
+        if let Some(known) = self.all.get_mut(&key).filter(|known| !known.give.is_closed()) {
+            known.last = Instant::now();
             // What comes too fast is dropped.
-            let _ = give.try_send(packet);
+            let _ = known.give.try_send(packet);
             return;
         }
         if self.all.len() >= MOST_TARGETS {
-            self.all.retain(|_, (give, _)| !give.is_closed());
+            self.all.retain(|_, known| !known.give.is_closed());
         }
         if self.all.len() >= MOST_TARGETS
-            && let Some(quiet) = self.all.iter().min_by_key(|(_, (_, last))| *last).map(|(key, _)| key.clone())
+            && let Some(quiet) = self.all.iter().min_by_key(|(_, known)| known.last).map(|(key, _)| key.clone())
+            && let Some(known) = self.all.remove(&quiet)
         {
-            self.all.remove(&quiet);
+            known.work.abort();
         }
         let (give, take) = mpsc::channel(MOST_WAITING);
         let _ = give.try_send(packet);
-        let begin = write_packet(&key.1);
-        let application = Application { take, socket: self.socket.clone(), address: from, begin };
-        self.work.spawn(reach(self.uplink.clone(), key.1.clone(), application));
-        self.all.insert(key, (give, Instant::now()));
+        let program = Program { socket: self.socket.clone(), address: from, begin: write_packet(&key.1) };
+        let work = self.work.spawn(reach(self.uplink.clone(), key.1.clone(), take, program));
+        self.all.insert(key, Reached { give, last: Instant::now(), work });
     }
 }
 
 /// Carries the packets of an application to a target and back. A target that cannot be reached is as silent as one that
 /// does not answer: SOCKS has no word for it.
-async fn reach(uplink: Uplink, target: Target, mut application: Application) {
+async fn reach(uplink: Uplink, target: Target, mut take: mpsc::Receiver<Bytes>, program: Program) {
     if let Ok(tunnel) = uplink.open_packets(&target).await {
         let flow = tunnel.flow();
         let (sends, receives) = tunnel.stream.split();
-        carry(&mut application, flow, (sends, Receiving::new(receives)), &tunnel.quic).await;
+        carry(&mut take, &program, flow, (sends, Receiving::new(receives)), &tunnel.quic).await;
     }
 }
 
-/// An application that sends packets to a target.
-struct Application {
-    take: mpsc::Receiver<Bytes>,
+impl Source for mpsc::Receiver<Bytes> {
+    async fn next(&mut self, packet: &mut BytesMut) -> io::Result<()> {
+        packet.extend_from_slice(&self.recv().await.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+}
+
+/// An application that takes packets of a target.
+struct Program {
     socket: Arc<UdpSocket>,
     address: SocketAddr,
     /// The beginning of packets from the target.
     begin: Vec<u8>,
 }
 
-impl Packets for Application {
-    async fn next(&mut self, packet: &mut BytesMut) -> io::Result<()> {
-        let next = self.take.recv().await.ok_or(io::ErrorKind::UnexpectedEof)?;
-        packet.extend_from_slice(&next);
-        Ok(())
-    }
-
-    async fn send(&mut self, packet: Bytes) {
+impl Sink for Program {
+    async fn send(&self, packet: Bytes) {
         // A packet that does not fit into one of the application's is lost.
         let _ = self.socket.send_to(&[&self.begin[..], &packet].concat(), self.address).await;
     }

@@ -3,7 +3,7 @@
 //! Rules of the kernel bring connections here, by `redirect` or by `tproxy`; both tell where a connection was to go. One
 //! that nobody redirected is closed, so that nobody can use the door by its address.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
@@ -37,10 +37,21 @@ pub(super) async fn serve(stream: TcpStream, port: u16, uplink: &Uplink) {
 
 /// Where a connection was to go; nothing if it was to go to the door.
 fn target(stream: &TcpStream, port: u16) -> Option<SocketAddr> {
-    let here = stream.local_addr().ok()?;
+    let here = canonical(stream.local_addr().ok()?);
     let socket = SockRef::from(stream);
     let original = if here.is_ipv4() { socket.original_dst_v4() } else { socket.original_dst_v6() };
-    let original = original.ok().and_then(|address| address.as_socket());
+    let original = original.ok().and_then(|address| address.as_socket()).map(canonical);
     // With `tproxy` the connection has the address of the target itself.
-    original.filter(|original| *original != here).or_else(|| (here.port() != port).then_some(here))
+    let is_of_target = || here.port() != port || !is_own(here.ip());
+    original.filter(|original| *original != here).or_else(|| is_of_target().then_some(here))
+}
+
+/// An address of IPv4 as such: a door at `[::]` has it as one of IPv6.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// Whether an address is one of this machine.
+fn is_own(ip: IpAddr) -> bool {
+    UdpSocket::bind((ip, 0)).is_ok()
 }

@@ -29,6 +29,12 @@ pub(crate) struct Flow {
     arrived: mpsc::Receiver<Bytes>,
 }
 
+/// The sending side of a flow.
+pub(crate) struct Line {
+    connection: Connection,
+    number: u64,
+}
+
 /// What becomes of a datagram that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
@@ -68,13 +74,13 @@ impl Flows {
     }
 }
 
-impl Flow {
+impl Line {
     /// Sends a datagram.
     pub fn send(&self, datagram: &[u8]) -> Fate {
         let mut bytes = BytesMut::with_capacity(datagram.len() + 8);
         write_number(self.number, &mut bytes);
         bytes.extend_from_slice(datagram);
-        match self.flows.connection.send_datagram(bytes.freeze()) {
+        match self.connection.send_datagram(bytes.freeze()) {
             Ok(()) => Fate::Sent,
             // Without datagrams of QUIC all are too large.
             Err(SendDatagramError::TooLarge | SendDatagramError::UnsupportedByPeer | SendDatagramError::Disabled) => {
@@ -82,6 +88,13 @@ impl Flow {
             }
             Err(_) => Fate::Lost,
         }
+    }
+}
+
+impl Flow {
+    /// The side of the flow that sends.
+    pub fn line(&self) -> Line {
+        Line { connection: self.flows.connection.clone(), number: self.number }
     }
 
     /// The next datagram that arrives; does not return after the last.

@@ -6,6 +6,7 @@ pub(crate) mod flows;
 mod template;
 
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anabranch_live::quic::Connection;
@@ -14,7 +15,7 @@ use tokio::net::UdpSocket;
 use tokio::time::{Instant, sleep_until};
 
 use self::capsule::{Capsules, MOST_DATAGRAM, write_datagram};
-use self::flows::{Fate, Flow};
+use self::flows::{Fate, Flow, Line};
 pub(crate) use self::template::{path, target};
 use crate::tunnel::{Carried, Receives, Sends};
 
@@ -27,93 +28,166 @@ pub(crate) const CAPSULES: (&str, &str) = ("capsule-protocol", "?1");
 /// The context of packets of UDP [rfc9298, sec. 4].
 const PACKETS: u8 = 0;
 
-/// Where the packets of a flow come from and go to.
-pub(crate) trait Packets {
+/// The most errors of a socket in a row.
+const MOST_ERRORS: usize = 64;
+
+/// Where the packets of a flow come from.
+pub(crate) trait Source {
     /// Appends the next packet to a buffer; an error ends the flow.
     fn next(&mut self, packet: &mut BytesMut) -> impl Future<Output = io::Result<()>> + Send;
-    /// Sends a packet; one that is lost is nobody's fault.
-    fn send(&mut self, packet: Bytes) -> impl Future<Output = ()> + Send;
 }
 
-impl Packets for UdpSocket {
+/// Where the packets of a flow go to.
+pub(crate) trait Sink {
+    /// Sends a packet; one that is lost is nobody's fault.
+    fn send(&self, packet: Bytes) -> impl Future<Output = ()> + Send;
+}
+
+impl Source for &UdpSocket {
     async fn next(&mut self, packet: &mut BytesMut) -> io::Result<()> {
-        loop {
-            match self.recv_buf(packet).await {
-                // Nobody is there yet, or any longer: the next packet may reach somebody.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
-                other => return other.map(|_| ()),
+        // The network reports packets that it could not deliver: the next one may reach somebody.
+        for _ in 1..MOST_ERRORS {
+            if self.recv_buf(packet).await.is_ok() {
+                return Ok(());
             }
         }
+        self.recv_buf(packet).await.map(|_| ())
     }
+}
 
-    async fn send(&mut self, packet: Bytes) {
+impl Sink for &UdpSocket {
+    async fn send(&self, packet: Bytes) {
         let _ = UdpSocket::send(self, &packet).await;
     }
 }
 
+/// Why a flow ends.
+enum Ending {
+    /// Its packets come from nowhere any more.
+    Failed,
+    /// The other end wants no more, or both have been silent.
+    Finished,
+    /// The connection carries nothing any more.
+    Lost,
+}
+
+/// The time of the last packet of a flow.
+struct LastHeard {
+    begun: Instant,
+    after_ms: AtomicU64,
+}
+
+impl LastHeard {
+    fn new() -> Self {
+        Self { begun: Instant::now(), after_ms: AtomicU64::new(0) }
+    }
+
+    fn note(&self) {
+        let after = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.after_ms.store(after, Ordering::Relaxed);
+    }
+
+    /// Waits until there was no packet for two minutes.
+    async fn silence(&self) {
+        loop {
+            let end = self.begun + Duration::from_millis(self.after_ms.load(Ordering::Relaxed)) + SILENCE;
+            if end <= Instant::now() {
+                return;
+            }
+            sleep_until(end).await;
+        }
+    }
+}
+
 /// Carries packets in both directions until the stream ends, either side fails, or both have been silent for two minutes.
+/// Neither direction waits for the other.
 pub(crate) async fn carry(
-    packets: &mut impl Packets,
+    source: &mut impl Source,
+    sink: &(impl Sink + Sync),
     mut flow: Flow,
     (mut sends, mut receives): (impl Sends, impl Receives),
     quic: &Connection,
 ) -> Carried {
-    let (mut carried, mut capsules, mut packet) = (Carried::default(), Capsules::default(), BytesMut::new());
-    let mut heard = Instant::now();
-    loop {
-        packet.clear();
-        packet.reserve(1 + MOST_DATAGRAM);
-        packet.extend_from_slice(&[PACKETS]);
-        let datagram = tokio::select! {
-            outcome = packets.next(&mut packet) => {
-                if outcome.is_err() {
-                    sends.reset();
-                    break;
-                }
-                heard = Instant::now();
-                carried.into_stream += packet.len() as u64 - 1;
-                match flow.send(&packet) {
-                    Fate::Sent => continue,
-                    Fate::TooLarge if sends.send(write_datagram(&packet)).await.is_ok() => continue,
-                    Fate::TooLarge | Fate::Lost => break,
-                }
-            }
-            datagram = flow.next() => datagram,
-            more = receives.receive() => match more {
-                Ok(Some(more)) => {
-                    capsules.add(more);
-                    for datagram in capsules.by_ref() {
-                        heard = Instant::now();
-                        carried.out_of_stream += deliver(packets, datagram).await;
-                    }
-                    continue;
-                }
-                Ok(None) => {
-                    let _ = sends.finish().await;
-                    break;
-                }
-                Err(_) => break,
-            },
-            () = sleep_until(heard + SILENCE) => {
-                let _ = sends.finish().await;
-                break;
-            }
-            _ = quic.closed() => break,
-        };
-        heard = Instant::now();
-        carried.out_of_stream += deliver(packets, datagram).await;
+    let (mut carried, heard) = (Carried::default(), LastHeard::new());
+    let ending = {
+        let line = flow.line();
+        let into = carry_in(source, &line, &mut sends, (&mut carried.into_stream, &heard));
+        let out = carry_out(sink, &mut flow, &mut receives, (&mut carried.out_of_stream, &heard));
+        tokio::select! {
+            ending = into => ending,
+            ending = out => ending,
+            () = heard.silence() => Ending::Finished,
+            _ = quic.closed() => Ending::Lost,
+        }
+    };
+    match ending {
+        Ending::Failed => sends.reset(),
+        Ending::Finished => _ = sends.finish().await,
+        Ending::Lost => {}
     }
     receives.stop();
     carried
 }
 
+async fn carry_in(
+    source: &mut impl Source,
+    line: &Line,
+    sends: &mut impl Sends,
+    (count, heard): (&mut u64, &LastHeard),
+) -> Ending {
+    let mut packet = BytesMut::new();
+    loop {
+        packet.clear();
+        packet.reserve(1 + MOST_DATAGRAM);
+        packet.extend_from_slice(&[PACKETS]);
+        if source.next(&mut packet).await.is_err() {
+            return Ending::Failed;
+        }
+        heard.note();
+        *count += packet.len() as u64 - 1;
+        match line.send(&packet) {
+            Fate::Sent => {}
+            Fate::TooLarge if sends.send(write_datagram(&packet)).await.is_ok() => {}
+            Fate::TooLarge | Fate::Lost => return Ending::Lost,
+        }
+    }
+}
+
+async fn carry_out(
+    sink: &impl Sink,
+    flow: &mut Flow,
+    receives: &mut impl Receives,
+    (count, heard): (&mut u64, &LastHeard),
+) -> Ending {
+    let mut capsules = Capsules::default();
+    loop {
+        tokio::select! {
+            datagram = flow.next() => {
+                heard.note();
+                *count += deliver(sink, datagram).await;
+            }
+            more = receives.receive() => match more {
+                Ok(Some(more)) => {
+                    capsules.add(more);
+                    for datagram in capsules.by_ref() {
+                        heard.note();
+                        *count += deliver(sink, datagram).await;
+                    }
+                }
+                Ok(None) => return Ending::Finished,
+                Err(_) => return Ending::Lost,
+            },
+        }
+    }
+}
+
 /// Delivers the packet in a datagram, if there is one; its size.
-async fn deliver(packets: &mut impl Packets, mut datagram: Bytes) -> u64 {
+async fn deliver(sink: &impl Sink, mut datagram: Bytes) -> u64 {
     if datagram.first() != Some(&PACKETS) {
         return 0;
     }
     datagram.advance(1);
     let size = datagram.len() as u64;
-    packets.send(datagram).await;
+    sink.send(datagram).await;
     size
 }

@@ -56,7 +56,12 @@ pub struct RunningProxy {
 
 /// Starts a proxy to an exit, over two paths.
 pub fn start_proxy(url: &Url, secret: &str, password: Option<&Password>) -> RunningProxy {
-    start_proxy_with(url, secret, password, (&["127.0.0.2", "127.0.0.3"], &[]))
+    start_proxy_over(url, secret, password, &["127.0.0.2", "127.0.0.3"])
+}
+
+/// Starts a proxy to an exit, over these paths.
+pub fn start_proxy_over(url: &Url, secret: &str, password: Option<&Password>, via: &[&str]) -> RunningProxy {
+    start_proxy_with(url, secret, password, (via, &[]))
 }
 
 /// Starts a proxy to an exit, over these paths, and others for when these do not work.

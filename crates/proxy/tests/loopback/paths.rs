@@ -1,19 +1,25 @@
 //! Paths that are cut and come back, under a stream that is live.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anabranch_live::security::Identity;
+use anabranch_proxy::proxy::ProxyEvent;
 use anabranch_proxy::uplink::UplinkState;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, interval, sleep, timeout};
 
-use crate::field::{LONG, SECRET, start_exit, start_proxy_with};
+use crate::echo;
+use crate::field::{LONG, RunningExit, RunningProxy, SECRET, start_exit, start_proxy_over, start_proxy_with};
 use crate::relay::Relay;
 
 /// A piece of a live stream: 5 Mbit/s with one each 2 ms.
 const PIECE: usize = 1250;
 const EVERY: Duration = Duration::from_millis(2);
+
+/// How often the machine may halt in the wrong moment.
+const ATTEMPTS: u32 = 10;
 
 /// A target that sends a live stream over each connection, each piece with its number.
 async fn live() -> String {
@@ -37,6 +43,19 @@ async fn live() -> String {
     address.to_string()
 }
 
+/// A proxy with two paths, of 20 and 60 ms there and back.
+async fn field() -> (RunningExit, RunningProxy, [Relay; 2]) {
+    let exit = start_exit("127.0.0.1:0", Identity::made().unwrap(), &["127.0.0.1"]);
+    let there = format!("127.0.0.1:{}", exit.url.port).parse().unwrap();
+    let relays = [
+        Relay::start("127.0.0.12", there, Duration::from_millis(10)).await,
+        Relay::start("127.0.0.13", there, Duration::from_millis(30)).await,
+    ];
+    let proxy = start_proxy_over(&exit.url, SECRET, None, &["127.0.0.2=127.0.0.12", "127.0.0.3=127.0.0.13"]);
+    proxy.wait_until(|state| is_open(state) == [true, true]);
+    (exit, proxy, relays)
+}
+
 fn is_open(state: &UplinkState) -> Vec<bool> {
     match state {
         UplinkState::Up(paths) => paths.iter().map(|path| path.is_open).collect(),
@@ -50,6 +69,77 @@ async fn read_piece(stream: &mut TcpStream, next: &mut u64) {
     timeout(LONG, stream.read_exact(&mut piece)).await.unwrap().unwrap();
     assert_eq!(u64::from_be_bytes(piece[..8].try_into().unwrap()), *next);
     *next += 1;
+}
+
+/// Reads a live stream for a time; the longest wait for a piece.
+async fn longest_wait(stream: &mut TcpStream, next: &mut u64, lasts: Duration) -> Duration {
+    let (start, mut last, mut longest) = (Instant::now(), Instant::now(), Duration::ZERO);
+    while start.elapsed() < lasts {
+        read_piece(stream, next).await;
+        longest = longest.max(last.elapsed());
+        last = Instant::now();
+    }
+    longest
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_that_is_cut_costs_a_live_stream_less_than_a_quarter_of_a_second_and_is_back_within_two() {
+    let mut waits = Vec::new();
+    for cut in [0, 1] {
+        let mut last = Duration::MAX;
+        for _ in 0..ATTEMPTS {
+            let (_exit, proxy, relays) = field().await;
+            let mut stream = proxy.connect(&live().await).await.unwrap();
+            let mut next = 0;
+            let before = longest_wait(&mut stream, &mut next, Duration::from_secs(1)).await;
+            relays[cut].cut(true);
+            let wait = longest_wait(&mut stream, &mut next, Duration::from_secs(1)).await;
+            relays[cut].cut(false);
+            let mended = Instant::now();
+            let reading = longest_wait(&mut stream, &mut next, Duration::from_secs(2));
+            let is_back = async {
+                loop {
+                    if let Some(ProxyEvent::Uplink(state)) = proxy.running.wait(Duration::from_millis(1))
+                        && is_open(&state) == [true, true]
+                    {
+                        return mended.elapsed();
+                    }
+                    sleep(Duration::from_millis(1)).await;
+                }
+            };
+            let (_, back) = tokio::join!(reading, timeout(Duration::from_secs(2), is_back));
+            println!("path {cut}: {before:?} before, {wait:?} when it was cut, back after {back:?}");
+            if wait < Duration::from_millis(250) && back.is_ok() {
+                last = wait;
+                break;
+            }
+        }
+        waits.push(last);
+    }
+    assert!(waits.iter().all(|wait| *wait < Duration::MAX), "{waits:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn small_exchanges_take_the_faster_path_though_it_was_opened_later() {
+    let exit = start_exit("127.0.0.1:0", Identity::made().unwrap(), &["127.0.0.1"]);
+    let there = format!("127.0.0.1:{}", exit.url.port).parse().unwrap();
+    let _slow = Relay::start("127.0.0.12", there, Duration::from_millis(100)).await;
+    let _fast = Relay::start("127.0.0.13", there, Duration::from_millis(10)).await;
+    let proxy = start_proxy_over(&exit.url, SECRET, None, &["127.0.0.2=127.0.0.12", "127.0.0.3=127.0.0.13"]);
+    proxy.wait_until(|state| is_open(state) == [true, true]);
+    // The slow one goes, and comes back after the other.
+    proxy.wait_until(|state| is_open(state) == [false, true]);
+    proxy.wait_until(|state| is_open(state) == [true, true]);
+    let target = echo().await;
+    let mut least = Duration::MAX;
+    for _ in 0..5 {
+        let mut stream = proxy.connect(&target).await.unwrap();
+        let start = Instant::now();
+        stream.write_all(b"small").await.unwrap();
+        timeout(LONG, stream.read_exact(&mut [0; 5])).await.unwrap().unwrap();
+        least = least.min(start.elapsed());
+    }
+    assert!(least < Duration::from_millis(100), "{least:?} over a path of 20 ms");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -86,4 +176,49 @@ async fn a_backup_path_carries_what_no_other_can() {
     }
     assert!(!reading.is_finished());
     reading.abort();
+}
+
+/// A number below `most`, by chance that is the same each time.
+fn below(state: &mut u64, most: u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) % most
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_changes_of_paths_lose_and_reorder_nothing() {
+    let (_exit, proxy, relays) = field().await;
+    let mut stream = proxy.connect(&live().await).await.unwrap();
+    let mut next = 0;
+    let is_over = AtomicBool::new(false);
+    let changing = async {
+        let mut state = 7;
+        let mut is_cut = [false, false];
+        for _ in 0..100 {
+            let which = below(&mut state, 2) as usize;
+            is_cut[which] = !is_cut[which];
+            relays[which].cut(is_cut[which]);
+            sleep(Duration::from_millis(20 + below(&mut state, 400))).await;
+        }
+        for relay in &relays {
+            relay.cut(false);
+        }
+        is_over.store(true, Ordering::Relaxed);
+    };
+    let reading = async {
+        while !is_over.load(Ordering::Relaxed) {
+            longest_wait(&mut stream, &mut next, Duration::from_millis(100)).await;
+        }
+    };
+    let telling = async {
+        while !is_over.load(Ordering::Relaxed) {
+            if let Some(ProxyEvent::Uplink(UplinkState::Down(reason))) = proxy.running.wait(Duration::from_millis(1)) {
+                panic!("{reason}");
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::join!(telling, changing, reading);
+    // What was held up comes.
+    let wait = longest_wait(&mut stream, &mut next, Duration::from_secs(3)).await;
+    assert!(wait < Duration::from_secs(2) && next > 8000, "{wait:?}, {next} pieces");
 }
