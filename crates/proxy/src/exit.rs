@@ -54,7 +54,7 @@ const UNREAD: u32 = 128 << 20;
 const DATAGRAMS: usize = 256 << 10;
 
 /// Least silence after which a path is given up while another works.
-const LEAST_SILENCE: Duration = Duration::from_millis(40);
+const LEAST_SILENCE: Duration = Duration::from_millis(30);
 
 /// The longest wait for the header of a request, and for the first request that shows a token.
 const PATIENCE: Duration = Duration::from_secs(10);

