@@ -10,6 +10,7 @@ use crate::in_flight::{False, InFlight, answer, sender};
 use crate::links::Links;
 use crate::message::{AgentId, Answer, Ask, ClientId, Fate, HopMessage, Parcel, Refusal, Step};
 use crate::neighbours::Neighbours;
+use crate::rising::RoundTrips;
 use crate::session::{Beginning, Session};
 use crate::settings::Settings;
 use crate::view::View;
@@ -77,6 +78,8 @@ pub struct Agent {
     counts: Counts,
     is_draining: bool,
     hold: Hold,
+    /// Round trips of own control packets.
+    trips: RoundTrips,
 }
 
 impl Agent {
@@ -87,6 +90,7 @@ impl Agent {
             neighbours: Neighbours::new(now, &settings),
             in_flight: InFlight::new(settings.reply),
             hold: Hold::new(now, settings.hold),
+            trips: RoundTrips::default(),
             settings,
             clients: BTreeMap::new(),
             wakes: BTreeSet::new(),
@@ -387,7 +391,7 @@ impl Agent {
     fn reply(&mut self, now: Time, parcel: Parcel) {
         let id = parcel.client;
         if let Some(client) = self.clients.get_mut(&id) {
-            client.session.on_reply(now, parcel);
+            client.session.on_reply(now, parcel, &mut self.trips);
             self.settle(now, id);
         }
     }

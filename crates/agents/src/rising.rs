@@ -20,6 +20,27 @@ const ROUND_TRIPS: u64 = 2;
 /// The most steps of a rate that rises; beyond these a step waits for a later one.
 const MOST_STEPS: usize = 64;
 
+/// The longest round trip of late over all paths of an agent: of one second to two.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RoundTrips {
+    before: Span,
+    present: Span,
+    since: Time,
+}
+
+impl RoundTrips {
+    /// Notes the round trip of a control packet; returns the time for which rates have to be granted that rise.
+    pub fn note(&mut self, now: Time, round_trip: Span) -> Span {
+        let passed = now.0.saturating_sub(self.since.0);
+        if passed >= SECOND {
+            let before = if passed < 2 * SECOND { self.present } else { Span(0) };
+            (self.before, self.present, self.since) = (before, Span(0), now);
+        }
+        self.present = self.present.max(round_trip);
+        Span(self.present.max(self.before).0.saturating_mul(ROUND_TRIPS)).clamp(RISE, MOST_RISE)
+    }
+}
+
 /// The granted rate of a path, in bit/s.
 #[derive(Debug)]
 pub(crate) struct Rising {
@@ -27,8 +48,8 @@ pub(crate) struct Rising {
     rate: f64,
     /// Time before which the rate stays as it is.
     held: Time,
-    /// The longest round trip of late; it falls by an eighth with each shorter one.
-    round_trip: Span,
+    /// Time for which a higher rate has to be granted until it counts.
+    rise: Span,
     /// The rates that may count at some time, the least first, each with the time since when no less was granted.
     steps: VecDeque<(Time, f64)>,
 }
@@ -36,7 +57,7 @@ pub(crate) struct Rising {
 impl Default for Rising {
     /// A rate of 0.
     fn default() -> Self {
-        Self { rate: 0.0, held: Time(0), round_trip: Span(0), steps: VecDeque::from([(Time(0), 0.0)]) }
+        Self { rate: 0.0, held: Time(0), rise: RISE, steps: VecDeque::from([(Time(0), 0.0)]) }
     }
 }
 
@@ -53,14 +74,9 @@ impl Rising {
         self.steps.push_back((since, rate));
     }
 
-    /// Notes the round trip of a control packet.
-    pub fn note_round_trip(&mut self, round_trip: Span) {
-        self.round_trip = round_trip.max(Span(self.round_trip.0 / 8 * 7));
-    }
-
-    /// Time for which a higher rate has to be granted until it counts.
-    fn rise(&self) -> Span {
-        Span(self.round_trip.0.saturating_mul(ROUND_TRIPS)).clamp(RISE, MOST_RISE)
+    /// Sets the time for which a higher rate has to be granted until it counts.
+    pub fn set_rise(&mut self, rise: Span) {
+        self.rise = rise;
     }
 
     /// Keeps the rate as it is until a time; then it may fall, and rise a while later.
@@ -78,7 +94,7 @@ impl Rising {
 
     /// The rate that counts.
     pub fn rate(&mut self, now: Time) -> f64 {
-        let rise = self.rise();
+        let rise = self.rise;
         while self.steps.get(1).is_some_and(|(since, _)| *since + rise <= now) {
             self.steps.pop_front();
         }
@@ -99,10 +115,10 @@ impl Rising {
         let least = self.steps.front().map_or(0.0, |(_, rate)| *rate);
         let held = match () {
             () if least < self.rate => Some(self.held),
-            () if least > self.rate => Some(self.held + self.rise()),
+            () if least > self.rate => Some(self.held + self.rise),
             () => None,
         };
-        held.or_else(|| self.steps.get(1).map(|(since, _)| *since + self.rise()))
+        held.or_else(|| self.steps.get(1).map(|(since, _)| *since + self.rise))
     }
 }
 
@@ -156,15 +172,15 @@ mod tests {
     #[test]
     fn a_rate_rises_later_where_control_packets_take_long() {
         let mut rate = Rising::default();
-        [300, 10, 10].map(|round_trip| rate.note_round_trip(Span::ms(round_trip)));
+        let mut trips = RoundTrips::default();
         rate.grant(ms(1000), 8.0);
-        // 300 ms twice, and less by an eighth after each shorter round trip.
-        let wait = 2.0 * 300.0 * 0.875 * 0.875;
-        assert_eq!(rate.next_at(), Some(Time((1.0e9 * (1000.0 + wait)) as u64)));
-        (0..100).for_each(|_| rate.note_round_trip(Span::ms(10)));
-        assert_eq!(rate.next_at(), Some(ms(1200)));
-        rate.note_round_trip(Span::s(60));
-        assert_eq!(rate.next_at(), Some(ms(2000)));
+        let mut after = |at: u64, round_trip: u64| {
+            rate.set_rise(trips.note(ms(at), Span::ms(round_trip)));
+            rate.next_at().unwrap().0 / ms(1).0 - 1000
+        };
+        // Twice the longest of late, a fifth of a second at the least and a second at the most.
+        assert_eq!([after(1000, 300), after(1500, 10), after(2100, 10)], [600; 3]);
+        assert_eq!([after(3200, 10), after(3300, 5000)], [200, 1000]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use anabranch_proto::protocols::{Control, Demands};
 use anabranch_proto::{Orders, Protocol, SourceControl};
 
 use crate::message::{AgentId, Answer, ClientId, Fate, Fields, Parcel, Refusal, Step, UNLIMITED};
-use crate::rising::Rising;
+use crate::rising::{Rising, RoundTrips};
 use crate::view::{SessionState, SessionView};
 use path::{DemandLink, Path};
 
@@ -279,8 +279,8 @@ impl Session {
         self.answers.push(Answer::Left);
     }
 
-    /// Handles a packet that has come back.
-    pub fn on_reply(&mut self, now: Time, mut parcel: Parcel) {
+    /// Handles a packet that has come back; its round trip goes to those of the agent.
+    pub fn on_reply(&mut self, now: Time, mut parcel: Parcel, trips: &mut RoundTrips) {
         let place = usize::from(parcel.path);
         if matches!(self.state, State::Gone | State::Waiting) || !self.is_own(&parcel) {
             return;
@@ -293,7 +293,8 @@ impl Session {
         }
         let path = &mut self.paths[place];
         if let Some(sent) = path.sent {
-            self.rates[place].note_round_trip(Span(now.0.saturating_sub(sent.0)));
+            let rise = trips.note(now, Span(now.0.saturating_sub(sent.0)));
+            self.rates.iter_mut().for_each(|rate| rate.set_rise(rise));
         }
         path.ceiling = parcel.ceiling;
         path.reach = parcel.reach;
