@@ -1,9 +1,9 @@
 //! The exit: the far side of proxies, where traffic leaves for its targets.
 //!
 //! It is a proxy of HTTP/3: clients ask by CONNECT, for TCP [rfc9114, sec. 4.4] and UDP [rfc9298], and show a token by
-//! `proxy-authorization`. What it
-//! speaks is the standard alone, so that clients of others are served too; with ours a connection has several paths.
-//! Until a client has shown a token it may send no more than some kilobytes, and has few streams.
+//! `proxy-authorization`. What it speaks is the standard alone, so that clients of others are served too; with ours a connection
+//! has several paths. Until a client has shown a token it has few streams, with some kilobytes on them; no more datagrams than
+//! 256 kB wait, and nobody reads them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -32,8 +32,9 @@ const MOST_WAITING: usize = 64;
 /// If there can be no socket for its packets.
 pub(super) async fn serve(stream: &mut TcpStream, uplink: &Uplink) -> io::Result<()> {
     keep_alive(stream);
-    let (own, peer) = (stream.local_addr()?, stream.peer_addr()?);
-    let socket = Arc::new(UdpSocket::bind((own.ip(), 0)).await?);
+    // A door at `[::]` has addresses of IPv4 as those of IPv6.
+    let [own, peer] = [stream.local_addr()?, stream.peer_addr()?].map(|address| address.ip().to_canonical());
+    let socket = Arc::new(UdpSocket::bind((own, 0)).await?);
     let reply = write_reply(Reply::Succeeded, socket.local_addr()?);
     if stream.write_all(&reply).await.is_err() {
         return Ok(());
@@ -48,7 +49,7 @@ pub(super) async fn serve(stream: &mut TcpStream, uplink: &Uplink) -> io::Result
             came = socket.recv_buf_from(&mut packet) => {
                 // An error is about a packet that was sent before.
                 let Ok((_, from)) = came else { continue };
-                if from.ip() == peer.ip() && let Some((target, begin)) = read_packet(&packet) {
+                if from.ip() == peer && let Some((target, begin)) = read_packet(&packet) {
                     targets.send(from, target, Bytes::copy_from_slice(&packet[begin..]));
                 }
             }

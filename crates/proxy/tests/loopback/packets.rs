@@ -55,7 +55,11 @@ impl Application {
 
 /// A target that sends packets back.
 async fn echo() -> String {
-    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    echo_at("127.0.0.1").await
+}
+
+async fn echo_at(name: &str) -> String {
+    let socket = UdpSocket::bind((name, 0)).await.unwrap();
     let address = socket.local_addr().unwrap();
     tokio::spawn(async move {
         let mut packet = vec![0; 70_000];
@@ -81,7 +85,7 @@ async fn packets_of_any_size_pass_there_and_back() {
     application.send(&other, b"elsewhere").await;
     assert_eq!(application.next().await, Some((other.parse().unwrap(), b"elsewhere".to_vec())));
     // A name is looked up at the exit, and stays a name.
-    let named = format!("localhost:{}", one.rsplit_once(':').unwrap().1);
+    let named = format!("localhost:{}", echo_at("localhost").await.rsplit_once(':').unwrap().1);
     application.send(&named, b"by name").await;
     assert_eq!(application.next().await, Some((named.parse().unwrap(), b"by name".to_vec())));
     drop(application);
