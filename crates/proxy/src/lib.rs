@@ -10,6 +10,7 @@
 mod dial;
 pub mod doors;
 pub mod exit;
+pub mod flow;
 mod http3;
 pub mod packets;
 pub mod proxy;

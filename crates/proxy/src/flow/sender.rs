@@ -1,0 +1,194 @@
+//! The sending end of a flow.
+//!
+//! Bytes are numbered from 0. They are handed out in pieces to whichever subflow takes some, and kept until the other end
+//! says that it has them in order. What was handed out to a subflow that fails is handed out again to others.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bytes::Bytes;
+
+use super::FlowError;
+
+/// The most bytes that are kept.
+const MOST_KEPT: u64 = 16 << 20;
+
+/// A piece of a flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Number of its first byte.
+    pub offset: u64,
+    /// Its bytes.
+    pub bytes: Bytes,
+}
+
+impl Piece {
+    /// Number of the byte after its last.
+    pub fn end(&self) -> u64 {
+        self.offset + self.bytes.len() as u64
+    }
+}
+
+/// The sending end of a flow over some subflows, which have numbers.
+#[derive(Debug, Default)]
+pub struct Sender {
+    /// What is kept, in order and without gaps.
+    kept: VecDeque<Piece>,
+    /// Numbers of bytes: those below are with the other end, were handed out, and are there.
+    acked: u64,
+    next: u64,
+    written: u64,
+    /// The other end takes bytes with lesser numbers.
+    limit: u64,
+    is_over: bool,
+    /// What was handed out to each subflow, in the order of that, without what is acknowledged.
+    sent: BTreeMap<u32, VecDeque<(u64, u64)>>,
+    /// What has to be handed out again: the ends of ranges, by their beginnings.
+    again: BTreeMap<u64, u64>,
+}
+
+impl Sender {
+    /// A flow without bytes, of which the other end takes as many as `limit` at first.
+    pub fn new(limit: u64) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// Whether more may be written.
+    pub fn has_room(&self) -> bool {
+        !self.is_over && self.written - self.acked < MOST_KEPT
+    }
+
+    /// Takes bytes.
+    pub fn write(&mut self, bytes: Bytes) {
+        if !bytes.is_empty() {
+            let offset = self.written;
+            self.written += bytes.len() as u64;
+            self.kept.push_back(Piece { offset, bytes });
+        }
+    }
+
+    /// Notes that there will be no more bytes.
+    pub fn finish(&mut self) {
+        self.is_over = true;
+    }
+
+    /// The number of bytes in all, if there will be no more.
+    pub fn end(&self) -> Option<u64> {
+        self.is_over.then_some(self.written)
+    }
+
+    /// Whether the other end has all bytes, and there will be no more.
+    pub fn is_done(&self) -> bool {
+        self.is_over && self.acked == self.written
+    }
+
+    /// Number of bytes that could be handed out now.
+    pub fn backlog(&self) -> u64 {
+        let again: u64 = self.again.iter().map(|(begin, end)| end - begin).sum();
+        again + self.written.min(self.limit).saturating_sub(self.next)
+    }
+
+    /// Number of bytes that were handed out to a subflow, and are not acknowledged.
+    pub fn outstanding(&self, subflow: u32) -> u64 {
+        self.sent.get(&subflow).map_or(0, |sent| sent.iter().map(|(begin, end)| end - begin).sum())
+    }
+
+    /// Hands out the next piece to a subflow, of `most` bytes at the most: first what has to be handed out again.
+    pub fn hand_out(&mut self, subflow: u32, most: usize) -> Option<Piece> {
+        if most == 0 {
+            return None;
+        }
+        let piece = if let Some((begin, end)) = self.again.pop_first() {
+            let piece = self.piece(begin, end, most)?;
+            if piece.end() < end {
+                self.again.insert(piece.end(), end);
+            }
+            piece
+        } else {
+            let piece = self.piece(self.next, self.written.min(self.limit), most)?;
+            self.next = piece.end();
+            piece
+        };
+        self.note(subflow, &piece);
+        Some(piece)
+    }
+
+    /// Hands out a copy of the oldest piece that only other subflows have: it may be late there.
+    pub fn hand_out_copy(&mut self, subflow: u32, most: usize) -> Option<Piece> {
+        let own = self.sent.get(&subflow);
+        let is_own = |begin: u64| own.is_some_and(|own| own.iter().any(|&(a, b)| a <= begin && begin < b));
+        let others = self.sent.iter().filter(|(other, _)| **other != subflow).flat_map(|(_, sent)| sent);
+        let (begin, end) = others.copied().filter(|(begin, _)| !is_own(*begin)).min()?;
+        let piece = self.piece(begin.max(self.acked), end, most)?;
+        self.note(subflow, &piece);
+        Some(piece)
+    }
+
+    /// Handles what the other end has in order, and up to where it takes more. True if it takes more than before.
+    ///
+    /// # Errors
+    /// If it has what was never sent.
+    pub fn on_ack(&mut self, received: u64, limit: u64) -> Result<bool, FlowError> {
+        if received > self.next {
+            return Err(FlowError::NeverSent);
+        }
+        let has_more = received > self.acked || limit > self.limit;
+        self.limit = self.limit.max(limit);
+        if received > self.acked {
+            self.acked = received;
+            while self.kept.front().is_some_and(|piece| piece.end() <= received) {
+                self.kept.pop_front();
+            }
+            for sent in self.sent.values_mut() {
+                sent.retain(|(_, end)| *end > received);
+            }
+            let mut rest = self.again.split_off(&received);
+            if let Some((_, &end)) = self.again.last_key_value().filter(|(_, end)| **end > received) {
+                rest.insert(received, end);
+            }
+            self.again = rest;
+        }
+        Ok(has_more)
+    }
+
+    /// Hands out again what a subflow has that is not acknowledged; true if there is anything.
+    pub fn fail(&mut self, subflow: u32) -> bool {
+        let Some(sent) = self.sent.remove(&subflow) else { return false };
+        for (begin, end) in sent {
+            self.repeat(begin.max(self.acked), end);
+        }
+        !self.again.is_empty()
+    }
+
+    /// Adds a range to what has to be handed out again, without what is there already.
+    fn repeat(&mut self, mut begin: u64, mut end: u64) {
+        while let Some((&other, &other_end)) =
+            self.again.range(..=end).next_back().filter(|(_, other)| **other >= begin)
+        {
+            self.again.remove(&other);
+            (begin, end) = (begin.min(other), end.max(other_end));
+        }
+        if begin < end {
+            self.again.insert(begin, end);
+        }
+    }
+
+    fn note(&mut self, subflow: u32, piece: &Piece) {
+        let sent = self.sent.entry(subflow).or_default();
+        match sent.back_mut() {
+            Some((_, end)) if *end == piece.offset => *end = piece.end(),
+            _ => sent.push_back((piece.offset, piece.end())),
+        }
+    }
+
+    /// A piece from a byte on, up to an end, of `most` bytes at the most.
+    fn piece(&self, begin: u64, end: u64, most: usize) -> Option<Piece> {
+        if begin >= end || most == 0 {
+            return None;
+        }
+        let place = self.kept.partition_point(|piece| piece.end() <= begin);
+        let piece = self.kept.get(place)?;
+        let from = (begin - piece.offset) as usize;
+        let until = (end.min(piece.end()) - piece.offset) as usize;
+        Some(Piece { offset: begin, bytes: piece.bytes.slice(from..until.min(from + most)) })
+    }
+}

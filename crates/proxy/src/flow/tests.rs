@@ -1,0 +1,170 @@
+//! Both ends of a flow, over subflows that are late, fail and come back.
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+use proptest::prelude::*;
+
+use super::FlowError;
+use super::frame::{Frame, Frames, MOST_PIECE};
+use super::receiver::{Receiver, WINDOW};
+use super::sender::Sender;
+
+fn bytes(from: u64, count: usize) -> Bytes {
+    (0..count as u64).map(|n| ((from + n) * 7 % 251) as u8).collect()
+}
+
+#[derive(Clone, Debug)]
+enum Happening {
+    Write(usize),
+    /// A subflow takes a piece, or a copy of what others have.
+    HandOut(u32, usize, bool),
+    /// The oldest piece on a subflow arrives, or is lost with the subflow.
+    Arrive(u32),
+    Fail(u32),
+    Take,
+    Tell,
+}
+
+fn happenings() -> impl Strategy<Value = Vec<Happening>> {
+    let subflow = 0..4_u32;
+    let one = prop_oneof![
+        (0..3000_usize).prop_map(Happening::Write),
+        (subflow.clone(), 0..2000_usize, any::<bool>())
+            .prop_map(|(s, most, is_copy)| Happening::HandOut(s, most, is_copy)),
+        subflow.clone().prop_map(Happening::Arrive),
+        subflow.clone().prop_map(Happening::Arrive),
+        subflow.prop_map(Happening::Fail),
+        Just(Happening::Take),
+        Just(Happening::Tell),
+    ];
+    proptest::collection::vec(one, 0..400)
+}
+
+proptest! {
+    #[test]
+    fn all_bytes_arrive_once_and_in_order_whatever_fails(happenings in happenings()) {
+        let (mut sender, mut receiver) = (Sender::new(WINDOW), Receiver::new());
+        let mut ways: [VecDeque<(u64, Bytes)>; 4] = Default::default();
+        let (mut written, mut taken) = (0, Vec::new());
+        for happening in happenings {
+            match happening {
+                Happening::Write(count) => {
+                    sender.write(bytes(written, count));
+                    written += count as u64;
+                }
+                Happening::HandOut(subflow, most, is_copy) => {
+                    let piece = if is_copy { sender.hand_out_copy(subflow, most) } else { sender.hand_out(subflow, most) };
+                    if let Some(piece) = piece {
+                        prop_assert!(piece.bytes.len() <= most && !piece.bytes.is_empty());
+                        ways[subflow as usize].push_back((piece.offset, piece.bytes));
+                    }
+                }
+                Happening::Arrive(subflow) => {
+                    if let Some((offset, bytes)) = ways[subflow as usize].pop_front() {
+                        receiver.insert(offset, bytes).unwrap();
+                    }
+                }
+                Happening::Fail(subflow) => {
+                    // Half of what was on its way arrives all the same, and late.
+                    let way = &mut ways[subflow as usize];
+                    way.truncate(way.len() / 2);
+                    sender.fail(subflow);
+                    prop_assert_eq!(sender.outstanding(subflow), 0);
+                }
+                Happening::Take => taken.extend(receiver.take().into_iter().flatten()),
+                Happening::Tell => {
+                    let (received, limit) = receiver.tell();
+                    sender.on_ack(received, limit).unwrap();
+                }
+            }
+        }
+        sender.finish();
+        receiver.finish(sender.end().unwrap()).unwrap();
+        // In the end one subflow is left.
+        (0..4).for_each(|subflow| _ = sender.fail(subflow));
+        while let Some(piece) = sender.hand_out(9, 1000) {
+            receiver.insert(piece.offset, piece.bytes).unwrap();
+        }
+        while let Some(more) = receiver.take() {
+            taken.extend(more);
+        }
+        let (received, limit) = receiver.tell();
+        sender.on_ack(received, limit).unwrap();
+        prop_assert!(receiver.is_over() && sender.is_done());
+        prop_assert_eq!(Bytes::from(taken), bytes(0, written as usize));
+    }
+
+    #[test]
+    fn frames_are_read_as_they_were_written_however_they_are_cut(
+        frames in proptest::collection::vec(prop_oneof![
+            (0..1_u64 << 61, 0..200_usize).prop_map(|(offset, count)| Frame::Data(offset, bytes(offset, count))),
+            (0..1_u64 << 61, 0..1_u64 << 61).prop_map(|(received, limit)| Frame::Ack(received, limit)),
+            (0..1_u64 << 61).prop_map(Frame::End),
+        ], 0..20),
+        cut in 1..100_usize,
+    ) {
+        let mut stream = BytesMut::new();
+        for frame in &frames {
+            frame.write(&mut stream);
+            // A capsule of others.
+            stream.extend_from_slice(&[0x21, 3, 1, 2, 3]);
+        }
+        let (mut reader, mut read) = (Frames::default(), Vec::new());
+        for part in stream.chunks(cut) {
+            reader.add(part);
+            read.extend(reader.by_ref().map(Result::unwrap));
+        }
+        prop_assert_eq!(read, frames);
+    }
+
+    #[test]
+    fn any_bytes_are_frames_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let mut reader = Frames::default();
+        reader.add(&bytes[..]);
+        while let Some(Ok(_)) = reader.next() {}
+    }
+}
+
+#[test]
+fn an_end_that_does_what_it_may_not_is_found_out() {
+    let mut receiver = Receiver::new();
+    assert_eq!(receiver.insert(WINDOW, bytes(0, 1)), Err(FlowError::BeyondLimit));
+    assert_eq!(receiver.insert(u64::MAX, bytes(0, 1)), Err(FlowError::BeyondLimit));
+    receiver.insert(5, bytes(5, 5)).unwrap();
+    assert_eq!(receiver.finish(9), Err(FlowError::BeyondEnd));
+    receiver.finish(12).unwrap();
+    assert_eq!(receiver.insert(10, bytes(10, 3)), Err(FlowError::BeyondEnd));
+    assert_eq!(receiver.finish(13), Err(FlowError::BeyondEnd));
+    let mut sender = Sender::new(100);
+    sender.write(bytes(0, 200));
+    assert_eq!(sender.hand_out(0, 1000).unwrap().bytes.len(), 100, "no more than the other end takes");
+    assert_eq!(sender.on_ack(101, 1000), Err(FlowError::NeverSent));
+    let mut gaps = Receiver::new();
+    let all: Result<Vec<()>, FlowError> = (0..1 << 20).map(|n| gaps.insert(2 * n + 1, bytes(0, 1))).collect();
+    assert_eq!(all, Err(FlowError::TooManyGaps));
+    let mut stream = BytesMut::new();
+    Frame::Data(0, bytes(0, MOST_PIECE + 100)).write(&mut stream);
+    let mut reader = Frames::default();
+    reader.add(stream);
+    assert_eq!(reader.next(), Some(Err(FlowError::Malformed)));
+}
+
+#[test]
+fn what_a_failed_subflow_had_is_handed_out_first_and_in_order() {
+    let mut sender = Sender::new(WINDOW);
+    sender.write(bytes(0, 100));
+    let offsets = |sender: &mut Sender, subflow, count| -> Vec<u64> {
+        (0..count).filter_map(|_| Some(sender.hand_out(subflow, 10)?.offset)).collect()
+    };
+    assert_eq!(
+        (offsets(&mut sender, 0, 2), offsets(&mut sender, 1, 2), offsets(&mut sender, 0, 1)),
+        (vec![0, 10], vec![20, 30], vec![40])
+    );
+    assert_eq!((sender.outstanding(0), sender.backlog()), (30, 50));
+    assert!(!sender.on_ack(0, 0).unwrap() && sender.on_ack(15, 0).unwrap());
+    assert!(sender.fail(0));
+    assert_eq!(offsets(&mut sender, 1, 4), [15, 40, 50, 60]);
+    // A copy of the oldest that only others have.
+    assert_eq!(sender.hand_out_copy(2, 100).unwrap().offset, 15);
+}
