@@ -35,8 +35,8 @@ ROUND_S, NEWS_S = 1.0, 1.0
 """An agent begins some renewals at once and then one a second, and news of a link pass once a second at most."""
 
 OVERLOAD, OVERLOAD_S, OVERLOAD_AT_ONCE = 0.03, 0.3, 0.5
-"""Agents may grant 97 % of a link. The link is granted no more than the first beyond that, which is all of its capacity, for
-longer than the second, and never more than the third.
+"""Agents may grant 97 % of a link. The link is granted no more than the first beyond that, which is all of its
+capacity, for longer than the second, and never more than the third.
 """
 
 HALT_S = 0.5
