@@ -11,14 +11,14 @@ use anabranch_proto::Protocol;
 use anabranch_proto::window::SubflowSnapshot;
 use tokio::task::JoinHandle;
 
-use crate::control::{Ceiling, Group, MOST_PATHS, MOST_REMOTE, PathState, RemoteSubflow, Unsuited, named};
+use crate::control::{Ceiling, Group, MOST_PATHS, MOST_REMOTE, PathState, RemoteSubflow, Slot, Unsuited, named};
 use crate::feedback::{Guidance, Message, Others, Peer, SentSnapshots, receive_feedback, send_feedback};
 use crate::marks::{Marks, Scalable};
 use crate::paths::{AddressPair, PathReport, Paths};
 use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
 use crate::quic::{
     self, ClientConfig, ConnectError, Connection, ConnectionError, Endpoint, Incoming, ServerConfig, VarInt,
-    plain_reason, renew_keys,
+    controller, plain_reason, renew_keys,
 };
 use crate::quic_config::QuicConfig;
 use crate::security::{ALPN, Identity, SecurityError, Trust};
@@ -434,6 +434,17 @@ impl Session {
     /// The congestion control of this end.
     pub fn group(&self) -> &Arc<Group> {
         &self.group
+    }
+
+    /// Puts the open paths under the control of a group, where they begin anew: of another connection, so that the paths of
+    /// both have one control. To be called before data flow, as [`Self::group`] stays without paths then.
+    pub fn move_to(&self, group: &Arc<Group>) {
+        let now = Instant::now();
+        for (path, ..) in self.paths.open() {
+            if let Some(slot) = controller::<Slot>(&self.connection, path) {
+                slot.move_to(group, now);
+            }
+        }
     }
 
     /// The report of each path. A client has a path for each pair of addresses, open or not.

@@ -1,7 +1,7 @@
 //! A slot of a group, as the QUIC library's controller of a path.
 
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anabranch_proto::window::{Signal, WindowControl};
@@ -18,36 +18,58 @@ const BITS: f64 = 8.0;
 /// when the last of them is dropped.
 #[derive(Clone, Debug)]
 pub struct Slot {
-    pub(super) group: Arc<Group>,
-    /// The share in the slot; `None` if all slots were taken, which makes the window the least.
-    seat: Option<Arc<Seat>>,
+    home: Arc<Mutex<Home>>,
     first_mtu: u16,
 }
 
+/// The slot in a group; `None` if all were taken, which makes the window the least.
 #[derive(Debug)]
-struct Seat {
+struct Home {
     group: Arc<Group>,
-    slot: usize,
+    slot: Option<usize>,
 }
 
-impl Drop for Seat {
+impl Home {
+    fn new(group: Arc<Group>, now: Instant, mtu: u16) -> Self {
+        let slot = group.enter(group.time(now), mtu);
+        Self { group, slot }
+    }
+}
+
+impl Drop for Home {
     fn drop(&mut self) {
-        self.group.leave(self.slot);
+        if let Some(slot) = self.slot {
+            self.group.leave(slot);
+        }
     }
 }
 
 impl ControllerFactory for Group {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let slot = self.enter(self.time(now), current_mtu);
-        let seat = slot.map(|slot| Arc::new(Seat { group: self.clone(), slot }));
-        Box::new(Slot { group: self, seat, first_mtu: current_mtu })
+        let home = Arc::new(Mutex::new(Home::new(self, now, current_mtu)));
+        Box::new(Slot { home, first_mtu: current_mtu })
     }
 }
 
 impl Slot {
     /// Number of the slot in its group; `None` if no slot was left.
     pub fn number(&self) -> Option<usize> {
-        self.seat.as_ref().map(|seat| seat.slot)
+        self.home().1
+    }
+
+    /// The group, and the number of the slot in it.
+    pub(super) fn home(&self) -> (Arc<Group>, Option<usize>) {
+        let home = self.home.lock().unwrap_or_else(PoisonError::into_inner);
+        (home.group.clone(), home.slot)
+    }
+
+    /// Moves the path to another group, where it begins anew. So paths of several connections have one control.
+    pub(crate) fn move_to(&self, group: &Arc<Group>, now: Instant) {
+        let mtu = self.with(|open, _, _| open.mtu).unwrap_or(self.first_mtu);
+        let mut home = self.home.lock().unwrap_or_else(PoisonError::into_inner);
+        if !Arc::ptr_eq(&home.group, group) {
+            *home = Home::new(group.clone(), now, mtu);
+        }
     }
 
     /// The round trip of the path and how much it changes; `None` before the first.
@@ -62,32 +84,36 @@ impl Slot {
 
     /// Processes the acknowledgement of a packet.
     pub(super) fn on_acked(&self, now: Instant, sent: Instant, pn: u64) {
-        let (now, sent) = (self.group.time(now), self.group.time(sent));
-        self.with(|open, control, own| {
+        self.at(|group, open, control, own| {
             open.path.settle(control, own);
-            open.path.on_acked(now, pn, sent);
+            open.path.on_acked(group.time(now), pn, group.time(sent));
         });
     }
 
     /// Calls a function on the path and its control, if there is a slot.
     fn with<T>(&self, act: impl FnOnce(&mut Open, &mut dyn WindowControl, usize) -> T) -> Option<T> {
-        let slot = self.number()?;
-        let inner = &mut *self.group.lock();
+        self.at(|_, open, control, own| act(open, control, own))
+    }
+
+    /// Calls a function on the group, the path and its control, if there is a slot.
+    fn at<T>(&self, act: impl FnOnce(&Group, &mut Open, &mut dyn WindowControl, usize) -> T) -> Option<T> {
+        let (group, slot) = self.home();
+        let slot = slot?;
+        let inner = &mut *group.lock();
         if inner.subflows[slot].as_ref()?.path.is_to_settle() {
             inner.grow_remotes(slot);
         }
         let open = inner.subflows[slot].as_mut()?;
         let (control, own) = inner.controls.of(slot);
-        Some(act(open, control, own))
+        Some(act(&group, open, control, own))
     }
 }
 
 impl Controller for Slot {
     fn on_packet_sent(&mut self, now: Instant, _bytes: u16, pn: u64) {
-        let now = self.group.time(now);
-        self.with(|open, control, own| {
+        self.at(|group, open, control, own| {
             open.path.settle(control, own);
-            if open.path.on_sent(now, pn) {
+            if open.path.on_sent(group.time(now), pn) {
                 control.on_idle(own);
             }
         });
@@ -104,8 +130,8 @@ impl Controller for Slot {
     fn on_end_acks(&mut self, now: Instant, _in_flight: u64, app_limited: bool, _largest: Option<u64>) {
         // The library reads the clock before its sockets. If this machine halts in between, packets that arrive
         // meanwhile have a time before their arrival, and round trips would be shorter than paths are.
-        let now = self.group.time(now.max(Instant::now()));
-        self.with(|open, _, _| open.path.on_end(now, app_limited));
+        let now = now.max(Instant::now());
+        self.at(|group, open, _, _| open.path.on_end(group.time(now), app_limited));
     }
 
     fn on_packet_lost(&mut self, _lost_bytes: u16, pn: u64, _now: Instant) {
@@ -121,15 +147,14 @@ impl Controller for Slot {
         _lost_bytes: u64,
         _largest_lost_pn: u64,
     ) {
-        let now = self.group.time(now);
         let signal = match (is_ecn, is_persistent_congestion) {
             (true, _) => Signal::Mark,
             (false, true) => Signal::Timeout,
             (false, false) => Signal::Loss,
         };
-        self.with(|open, control, own| {
+        self.at(|group, open, control, own| {
             if let Some((signal, in_flight)) = open.path.on_signal(signal) {
-                control.on_signal(own, signal, in_flight, now);
+                control.on_signal(own, signal, in_flight, group.time(now));
             }
         });
     }
@@ -150,7 +175,8 @@ impl Controller for Slot {
     fn metrics(&self) -> ControllerMetrics {
         let mut metrics = ControllerMetrics::default();
         metrics.congestion_window = self.window();
-        let pace = self.number().and_then(|slot| self.group.lock().pace(slot));
+        let (group, slot) = self.home();
+        let pace = slot.and_then(|slot| group.lock().pace(slot));
         metrics.pacing_rate = pace.map(|pace| (pace.0 / BITS) as u64);
         metrics
     }

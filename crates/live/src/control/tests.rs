@@ -137,6 +137,27 @@ fn enter(group: &Arc<Group>, now: Instant) -> Slot {
 }
 
 #[test]
+fn a_path_of_another_connection_can_come_under_the_same_control() {
+    let mut path = Path::new();
+    let mut other = Path::new();
+    let (group, from) = (path.slot.home().0, other.slot.home().0);
+    let copy = other.slot.clone();
+    other.slot.move_to(&group, path.start);
+    assert!(matches!(other.recorder.read()[..], [Call::Close(0)]) && from.slots().is_empty());
+    assert!(matches!(path.recorder.read()[..], [Call::Open(1)]));
+    assert_eq!((copy.number(), group.slots()), (Some(1), vec![0, 1]));
+    // What is sent there is told to the control that both have now.
+    other.start = path.start;
+    other.send(0, 0..2);
+    other.ack(10, 0, 0..2);
+    other.slot.window();
+    assert!(matches!(path.recorder.read()[..], [Call::Acked(1, acked)] if acked.packets == 2));
+    drop((other.slot, copy));
+    assert_eq!(group.slots(), [0]);
+    path.send(0, 0..1);
+}
+
+#[test]
 fn what_came_while_the_machine_halted_had_not_come_before() {
     let mut path = Path::since(Instant::now());
     path.send(0, 0..1);
@@ -231,7 +252,7 @@ fn a_window_that_is_not_used_is_not_limited() {
 fn marks_are_told_with_what_is_acknowledged_and_no_more_at_a_time_than_that() {
     let mut path = Path::new();
     path.send(0, 0..6);
-    let group = path.slot.group.clone();
+    let group = path.slot.home().0;
     // Three came marked; two are acknowledged, and then one more.
     group.on_marked(0, 3).unwrap();
     let mut marked = |ms: u64, numbers: std::ops::Range<u64>| {
@@ -251,7 +272,7 @@ fn marks_are_told_with_what_is_acknowledged_and_no_more_at_a_time_than_that() {
 #[test]
 fn a_control_is_told_the_lesser_of_capacity_and_onward_rate_in_packets_of_its_own() {
     let path = Path::new();
-    let group = path.slot.group.clone();
+    let group = path.slot.home().0;
     // 1,200 bytes of payload are 1,228 on a link: 12.28 Mbit/s there are 12 for a control.
     group.set_capacity(0, Rate(12.28e6));
     group.set_onward(Some(24_560_000));
@@ -269,7 +290,7 @@ fn a_control_is_told_the_lesser_of_capacity_and_onward_rate_in_packets_of_its_ow
 fn the_loop_before_may_count_on_what_is_sent_or_on_what_comes_through() {
     use anabranch_proto::transport::Told::{Sent, Through};
     let mut path = Path::new();
-    let group = path.slot.group.clone();
+    let group = path.slot.home().0;
     // The recorder paces at 9.6 Mbit/s in packets of 1,200 bytes; on a link these have 1,228.
     assert_eq!((group.onward_bps(Sent), group.onward_bps(Through)), (Some(9_824_000), Some(9_824_000)));
     // Full windows of 4 packets in rounds of 10 ms: 400 a second come through, which are 3.9296 Mbit/s.
@@ -312,7 +333,7 @@ fn windows_and_paces_follow_the_mtu() {
 #[test]
 fn a_path_that_moves_keeps_its_slot_and_leaves_it_with_its_last_copy() {
     let path = Path::new();
-    let group = path.slot.group.clone();
+    let group = path.slot.home().0;
     let moved = path.slot.clone_box();
     let second = enter(&group, path.start);
     assert!(matches!(path.recorder.read()[..], [Call::Open(1)]));
