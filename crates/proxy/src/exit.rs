@@ -53,8 +53,8 @@ const UNREAD: u32 = 128 << 20;
 /// Bytes of datagrams that wait: a tenth of a second at 20 Mbit/s.
 const DATAGRAMS: usize = 256 << 10;
 
-/// Least silence after which a path is given up while another works.
-const LEAST_SILENCE: Duration = Duration::from_millis(30);
+/// Least silence after which a path is given up while another works: two beats that are lost.
+const LEAST_SILENCE: Duration = Duration::from_millis(50);
 
 /// The longest wait for the header of a request, and for the first request that shows a token.
 const PATIENCE: Duration = Duration::from_secs(10);

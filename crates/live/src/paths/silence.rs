@@ -75,7 +75,7 @@ impl Sign {
         match () {
             // Where all are silent, a machine may have halted.
             () if !self.is_silent() || !others.iter().any(Self::is_witness) => Verdict::Fine,
-            () if self.silence > least + self.jitter => Verdict::Closed,
+            () if self.silence > least + self.jitter.max(LEAST_JITTER) => Verdict::Closed,
             () => Verdict::Doubted,
         }
     }
@@ -288,8 +288,8 @@ mod tests {
         for (silence, jitter, verdict) in [
             (35, 5, Verdict::Fine),
             (36, 5, Verdict::Doubted),
-            (85, 5, Verdict::Doubted),
-            (86, 5, Verdict::Closed),
+            (90, 5, Verdict::Doubted),
+            (91, 5, Verdict::Closed),
             (65, 40, Verdict::Fine),
             (66, 40, Verdict::Doubted),
             (121, 40, Verdict::Closed),

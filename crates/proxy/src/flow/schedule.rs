@@ -16,7 +16,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Time until the other end has so many more bytes: round trips in which windows leave, and the last way.
+    /// Time until the other end has this number of bytes more: round trips in which windows leave, and the last way.
     fn time_for(&self, bytes: u64) -> Duration {
         let windows = (self.queued + bytes) as f64 / self.window.max(1) as f64;
         self.rtt.mul_f64(1.0 + windows.max(0.0))
