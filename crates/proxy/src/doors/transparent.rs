@@ -3,6 +3,7 @@
 //! Rules of the kernel bring connections here, by `redirect` or by `tproxy`; both tell where a connection was to go. One
 //! that nobody redirected is closed, so that nobody can use the door by its address.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use socket2::SockRef;
@@ -51,7 +52,7 @@ fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// Whether an address is one of this machine.
+/// Whether an address is one of this machine, as far as that can be told.
 fn is_own(ip: IpAddr) -> bool {
-    UdpSocket::bind((ip, 0)).is_ok()
+    !matches!(UdpSocket::bind((ip, 0)), Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable)
 }
