@@ -115,10 +115,16 @@ impl Sender {
     /// Hands out a copy of the oldest piece that only other subflows have: it may be late there.
     pub fn hand_out_copy(&mut self, subflow: u32, most: usize) -> Option<Piece> {
         let own = self.sent.get(&subflow);
-        let is_own = |begin: u64| own.is_some_and(|own| own.iter().any(|&(a, b)| a <= begin && begin < b));
+        // The first byte of a range that the subflow does not have itself.
+        let first = |&(mut begin, end): &(u64, u64)| {
+            while let Some((_, after)) = own.and_then(|own| own.iter().find(|(a, b)| *a <= begin && begin < *b)) {
+                begin = *after;
+            }
+            (begin < end).then_some((begin, end))
+        };
         let others = self.sent.iter().filter(|(other, _)| **other != subflow).flat_map(|(_, sent)| sent);
-        let (begin, end) = others.copied().filter(|(begin, _)| !is_own(*begin)).min()?;
-        let piece = self.piece(begin.max(self.acked), end, most)?;
+        let (begin, end) = others.filter_map(first).min()?;
+        let piece = self.piece(begin, end, most)?;
         self.note(subflow, &piece);
         Some(piece)
     }
@@ -140,6 +146,7 @@ impl Sender {
             }
             for sent in self.sent.values_mut() {
                 sent.retain(|(_, end)| *end > received);
+                sent.iter_mut().for_each(|(begin, _)| *begin = received.max(*begin));
             }
             let mut rest = self.again.split_off(&received);
             if let Some((_, &end)) = self.again.last_key_value().filter(|(_, end)| **end > received) {

@@ -163,8 +163,10 @@ fn what_a_failed_subflow_had_is_handed_out_first_and_in_order() {
     );
     assert_eq!((sender.outstanding(0), sender.backlog()), (30, 50));
     assert!(!sender.on_ack(0, 0).unwrap() && sender.on_ack(15, 0).unwrap());
+    assert_eq!(sender.outstanding(0), 15, "without what is acknowledged");
     assert!(sender.fail(0));
     assert_eq!(offsets(&mut sender, 1, 4), [15, 40, 50, 60]);
-    // A copy of the oldest that only others have.
-    assert_eq!(sender.hand_out_copy(2, 100).unwrap().offset, 15);
+    // Copies of what only others have, each once, the oldest first and up to the last.
+    let copies: Vec<u64> = (0..20).filter_map(|_| Some(sender.hand_out_copy(2, 5)?.offset)).collect();
+    assert_eq!(copies, [15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65]);
 }
