@@ -146,7 +146,9 @@ impl Sender {
             }
             for sent in self.sent.values_mut() {
                 sent.retain(|(_, end)| *end > received);
-                sent.iter_mut().for_each(|(begin, _)| *begin = received.max(*begin));
+                for (begin, _) in sent {
+                    *begin = received.max(*begin);
+                }
             }
             let mut rest = self.again.split_off(&received);
             if let Some((_, &end)) = self.again.last_key_value().filter(|(_, end)| **end > received) {
