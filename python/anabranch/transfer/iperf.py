@@ -66,12 +66,20 @@ class _Look:
 
 
 def _looks(states: Sequence[FetchState]) -> list[_Look]:
-    """Give what there was at each state; what a path carried over connections before its last counts too."""
+    """Give what there was at each state; what a path carried over connections before its last counts too.
+
+    A path that is still being connected has no addresses, and is no stream.
+    """
     looks: list[_Look] = []
     last: dict[_Key, int] = {}
     carried: dict[_Key, int] = {}
     for state in states:
-        paths = {(number, path["path"]): path for number, of in enumerate(state.sources) for path in of["paths"]}
+        paths = {
+            (number, path["path"]): path
+            for number, source in enumerate(state.sources)
+            for path in source["paths"]
+            if path["is_open"] or path["received_bytes"]
+        }
         for key, path in paths.items():
             now, before = path["received_bytes"], last.get(key, 0)
             carried[key] = carried.get(key, 0) + (now - before if now >= before else now)
