@@ -4,12 +4,14 @@ use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use anabranch_proto::Protocol;
 use tokio::time::sleep;
 
+use crate::control::{Group, Unsuited};
 use crate::security::Trust;
 use crate::session::{Application, Client, Session, SessionError, addresses};
 use crate::sockets::resolve;
@@ -56,12 +58,29 @@ impl Target<'_> {
     /// # Errors
     /// If there is no address, or none answers: the error has all that were tried.
     pub async fn connect(&self) -> Result<ClientSession, SessionError> {
-        self.connect_to_one_of(&addresses(&self.url.host, self.url.port).await?).await
+        let remotes = addresses(&self.url.host, self.url.port).await?;
+        self.connect_to_one_of(&remotes, || Group::new(self.protocol)).await
     }
 
-    async fn connect_to_one_of(&self, remotes: &[SocketAddr]) -> Result<ClientSession, SessionError> {
+    /// Connects as [`Self::connect`], under the control of a group, which may have paths of other connections.
+    ///
+    /// # Errors
+    /// As [`Self::connect`].
+    pub async fn connect_under(&self, group: &Arc<Group>) -> Result<ClientSession, SessionError> {
+        let remotes = addresses(&self.url.host, self.url.port).await?;
+        self.connect_to_one_of(&remotes, || Ok(group.clone())).await
+    }
+
+    /// Connects to the first address that answers, under a group for each attempt.
+    async fn connect_to_one_of(
+        &self,
+        remotes: &[SocketAddr],
+        group: impl Fn() -> Result<Arc<Group>, Unsuited> + Sync,
+    ) -> Result<ClientSession, SessionError> {
         let mut tried = Vec::new();
-        let mut rest = remotes.iter().map(|&remote| -> Attempt<'_> { Box::pin(self.connect_at(remote)) });
+        let group = &group;
+        let at = |&remote| -> Attempt<'_> { Box::pin(async move { self.connect_at(remote, &group()?).await }) };
+        let mut rest = remotes.iter().map(at);
         let mut attempts: Vec<_> = rest.next().into_iter().collect();
         while !attempts.is_empty() {
             tokio::select! {
@@ -78,11 +97,11 @@ impl Target<'_> {
         Err(if tried.len() == 1 { tried.remove(0) } else { SessionError::Unreached { host, tried } })
     }
 
-    async fn connect_at(&self, remote: SocketAddr) -> Result<ClientSession, SessionError> {
+    async fn connect_at(&self, remote: SocketAddr, group: &Arc<Group>) -> Result<ClientSession, SessionError> {
         let locals = resolve(&[self.via, self.backup].concat(), remote)?;
         let client = Client::bind(&locals).await?.with_backups(self.backup.len());
         let trust = self.authorities.map_or_else(|| self.url.trust(), |path| Trust::Authorities(path.to_owned()));
-        let session = client.connect_for(&self.application, &self.url.host, &[remote], &trust, self.protocol).await?;
+        let session = client.connect_under(group, &self.application, &self.url.host, &[remote], &trust).await?;
         Ok(ClientSession { client, session, remote })
     }
 }
@@ -136,21 +155,22 @@ mod tests {
             protocol: &protocol,
             application: Application::default(),
         };
+        let group = || Group::new(&protocol);
         let begin = std::time::Instant::now();
-        let reached = target.connect_to_one_of(&[other_kind, silent, good]).await.unwrap();
+        let reached = target.connect_to_one_of(&[other_kind, silent, good], &group).await.unwrap();
         // The silent one is given up after seconds only.
         assert!((HEAD_START..8 * HEAD_START).contains(&begin.elapsed()), "{:?}", begin.elapsed());
         assert_eq!((reached.remote, reached.session.paths().len()), (good, 1));
         // From an IPv4 address there is no way to one of IPv6, and nobody is at the other.
-        let error = target.connect_to_one_of(&[other_kind, silent]).await.unwrap_err().to_string();
+        let error = target.connect_to_one_of(&[other_kind, silent], &group).await.unwrap_err().to_string();
         assert!(error.starts_with("no connection to `several.example`; tried "), "{error}");
         assert!(error.contains(&other_kind.to_string()) && error.contains(&silent.to_string()), "{error}");
         // What is wrong at every address is said once.
         let via = ["wlan77".to_owned()];
         let wrong =
-            Target { via: &via, ..target }.connect_to_one_of(&[other_kind, silent]).await.unwrap_err().to_string();
+            Target { via: &via, ..target }.connect_to_one_of(&[other_kind, silent], &group).await.unwrap_err().to_string();
         assert!(wrong.starts_with("`wlan77` is neither"), "{wrong}");
-        let alone = target.connect_to_one_of(&[silent]).await.unwrap_err().to_string();
+        let alone = target.connect_to_one_of(&[silent], &group).await.unwrap_err().to_string();
         assert!(alone.starts_with(&format!("no connection to {silent}: ")), "{alone}");
     }
 }

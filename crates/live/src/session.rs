@@ -275,7 +275,19 @@ impl Client {
         trust: &Trust,
         protocol: &Protocol,
     ) -> Result<Session, SessionError> {
-        self.reach(application, name, self.pairs(remotes), trust, Group::new(protocol)?).await
+        self.connect_under(&Group::new(protocol)?, application, name, remotes, trust).await
+    }
+
+    /// Connects as [`Self::connect_for`], under the control of a group, which may have paths of other connections.
+    pub async fn connect_under(
+        &self,
+        group: &Arc<Group>,
+        application: &Application,
+        name: &str,
+        remotes: &[SocketAddr],
+        trust: &Trust,
+    ) -> Result<Session, SessionError> {
+        self.reach(application, name, self.pairs(remotes), trust, group.clone()).await
     }
 
     /// Connects over these pairs of addresses, with these settings, under the control of a group. The first wanted pair
@@ -450,6 +462,12 @@ impl Session {
     /// The report of each path. A client has a path for each pair of addresses, open or not.
     pub fn paths(&self) -> Vec<PathReport> {
         self.paths.report()
+    }
+
+    /// The smoothed round trip of each open path, and how much it changes; without paths that have none yet.
+    pub fn round_trips(&self) -> Vec<(Duration, Duration)> {
+        let of = |path| controller::<Slot>(&self.connection, path)?.round_trip();
+        self.paths.open().into_iter().filter_map(|(path, ..)| of(path)).collect()
     }
 
     /// The state of each path in the control, in the order of [`Self::paths`]; `None` for paths that are not open.
