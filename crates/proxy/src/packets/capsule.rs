@@ -41,15 +41,19 @@ pub fn write_datagram(datagram: &[u8]) -> Bytes {
     bytes.freeze()
 }
 
-/// The datagrams in the capsules of a stream; other capsules are skipped, and so are datagrams that are too long.
+/// The capsules of a stream: their types and values. Only those of some types are read, and the others are skipped.
 #[derive(Debug, Default)]
-pub struct Capsules {
+pub(crate) struct Reader {
     bytes: BytesMut,
     /// Bytes of the present capsule that are still to skip.
     skip: u64,
 }
 
-impl Capsules {
+/// A capsule is longer than those of its type may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TooLong;
+
+impl Reader {
     /// Takes the next bytes of the stream.
     pub fn add(&mut self, mut more: impl Buf) {
         while more.has_remaining() {
@@ -61,6 +65,42 @@ impl Capsules {
             more.advance(length);
         }
     }
+
+    /// The next capsule of a type for which `most` knows the greatest length, if all of it has come.
+    ///
+    /// One that is longer is an error, and is skipped. A value has memory of its own: it keeps no other bytes there.
+    pub fn next(&mut self, most: impl Fn(u64) -> Option<usize>) -> Option<Result<(u64, Bytes), TooLong>> {
+        loop {
+            let (kind, after) = read_number(&self.bytes)?;
+            let (length, more) = read_number(&self.bytes[after..])?;
+            let begin = after + more;
+            let most = most(kind);
+            if most.is_none_or(|most| length > most as u64) {
+                let here = (self.bytes.len() - begin) as u64;
+                self.bytes.advance(begin + here.min(length) as usize);
+                self.skip = length.saturating_sub(here);
+                if most.is_some() {
+                    return Some(Err(TooLong));
+                }
+                continue;
+            }
+            let end = begin + length as usize;
+            let value = Bytes::copy_from_slice(self.bytes.get(begin..end)?);
+            self.bytes.advance(end);
+            return Some(Ok((kind, value)));
+        }
+    }
+}
+
+/// The datagrams in the capsules of a stream; other capsules are skipped, and so are datagrams that are too long.
+#[derive(Debug, Default)]
+pub struct Capsules(Reader);
+
+impl Capsules {
+    /// Takes the next bytes of the stream.
+    pub fn add(&mut self, more: impl Buf) {
+        self.0.add(more);
+    }
 }
 
 impl Iterator for Capsules {
@@ -69,20 +109,9 @@ impl Iterator for Capsules {
     /// The next datagram, if all of it has come; more may follow when more bytes have.
     fn next(&mut self) -> Option<Bytes> {
         loop {
-            let (kind, after) = read_number(&self.bytes)?;
-            let (length, more) = read_number(&self.bytes[after..])?;
-            let begin = after + more;
-            if kind != DATAGRAM || length > MOST_DATAGRAM as u64 {
-                let here = (self.bytes.len() - begin) as u64;
-                self.bytes.advance(begin + here.min(length) as usize);
-                self.skip = length.saturating_sub(here);
-                continue;
+            if let Ok((_, datagram)) = self.0.next(|kind| (kind == DATAGRAM).then_some(MOST_DATAGRAM))? {
+                return Some(datagram);
             }
-            let end = begin + length as usize;
-            if self.bytes.len() < end {
-                return None;
-            }
-            return Some(self.bytes.split_to(end).freeze().slice(begin..));
         }
     }
 }
@@ -131,6 +160,24 @@ mod tests {
             }
             assert_eq!(found, [&[7, 7, 7][..], &[]], "in pieces of {piece}");
         }
+    }
+
+    #[test]
+    fn a_value_keeps_no_memory_but_its_own_and_what_is_skipped_is_not_kept() {
+        let mut reader = Reader::default();
+        reader.add(&[9, 2, 7, 7, 9, 1, 8, 1, 0x80, 1, 0, 0, 5][..]);
+        let mut next = || reader.next(|kind| (kind == 9).then_some(2));
+        let values: Vec<Bytes> = std::iter::from_fn(&mut next).map(|read| read.unwrap().1).collect();
+        assert_eq!(values, [&[7, 7][..], &[8]]);
+        assert!(values.iter().all(Bytes::is_unique));
+        // A capsule of another type, with 65,535 bytes more.
+        reader.add(Bytes::from(vec![0; 65_000]));
+        assert_eq!((reader.bytes.len(), reader.skip), (0, 535));
+        reader.add(&[0; 535][..]);
+        reader.add(&[9, 3, 1, 1, 1, 9, 1, 5][..]);
+        let most = |kind| (kind == 9).then_some(2);
+        assert!(reader.next(most).unwrap().is_err(), "it is too long");
+        assert_eq!(reader.next(most).unwrap().unwrap(), (9, Bytes::from_static(&[5])));
     }
 
     proptest! {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use anabranch_live::quic::Connection;
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::net::UdpSocket;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use self::capsule::{Capsules, MOST_DATAGRAM, write_datagram};
 use self::flows::{Fate, Flow, Line};
@@ -28,8 +28,9 @@ pub(crate) const CAPSULES: (&str, &str) = ("capsule-protocol", "?1");
 /// The context of packets of UDP [rfc9298, sec. 4].
 const PACKETS: u8 = 0;
 
-/// The most errors of a socket in a row.
-const MOST_ERRORS: usize = 64;
+/// The most errors of a socket in a row that are read without a pause, and the pause before each later one.
+const MOST_ERRORS: u32 = 64;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Where the packets of a flow come from.
 pub(crate) trait Source {
@@ -45,13 +46,15 @@ pub(crate) trait Sink {
 
 impl Source for &UdpSocket {
     async fn next(&mut self, packet: &mut BytesMut) -> io::Result<()> {
-        // The network reports packets that it could not deliver: the next one may reach somebody.
-        for _ in 1..MOST_ERRORS {
-            if self.recv_buf(packet).await.is_ok() {
-                return Ok(());
+        // The network reports packets that it could not deliver: the next one may reach somebody. A flow ends by silence.
+        let mut errors = 0_u32;
+        while self.recv_buf(packet).await.is_err() {
+            errors = errors.saturating_add(1);
+            if errors >= MOST_ERRORS {
+                sleep(PAUSE).await;
             }
         }
-        self.recv_buf(packet).await.map(|_| ())
+        Ok(())
     }
 }
 
@@ -190,4 +193,31 @@ async fn deliver(sink: &impl Sink, mut datagram: Bytes) -> u64 {
     let size = datagram.len() as u64;
     sink.send(datagram).await;
     size
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_packet_arrives_after_any_number_of_errors() {
+        let gone = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        let there = gone.local_addr().unwrap();
+        let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+        socket.connect(there).await.unwrap();
+        drop(gone);
+        let (mut source, mut packet) = (&socket, BytesMut::new());
+        let working = async {
+            // Each packet is refused, and each second one at most finds the error of the one before.
+            for _ in 0..4 * MOST_ERRORS {
+                let _ = socket.send(b"lost").await;
+                sleep(Duration::from_millis(1)).await;
+            }
+            let back = UdpSocket::bind(there).await.unwrap();
+            while back.send_to(b"here", socket.local_addr().unwrap()).await.is_err() {}
+        };
+        let (read, ()) = tokio::join!(source.next(&mut packet), working);
+        read.unwrap();
+        assert_eq!(&packet[..], b"here");
+    }
 }

@@ -18,8 +18,8 @@ use crate::relay::Relay;
 const PIECE: usize = 1250;
 const EVERY: Duration = Duration::from_millis(2);
 
-/// How often the machine may halt in the wrong moment.
-const ATTEMPTS: u32 = 10;
+/// Attempts of which most succeed: the machine may halt in the wrong moment of the others.
+const ATTEMPTS: u32 = 5;
 
 /// A target that sends a live stream over each connection, each piece with its number.
 async fn live() -> String {
@@ -84,9 +84,8 @@ async fn longest_wait(stream: &mut TcpStream, next: &mut u64, lasts: Duration) -
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_path_that_is_cut_costs_a_live_stream_less_than_0_3_s_and_is_back_within_two() {
-    let mut waits = Vec::new();
     for cut in [0, 1] {
-        let mut last = Duration::MAX;
+        let mut good = 0;
         for _ in 0..ATTEMPTS {
             let (_exit, proxy, relays) = field().await;
             let mut stream = proxy.connect(&live().await).await.unwrap();
@@ -109,14 +108,13 @@ async fn a_path_that_is_cut_costs_a_live_stream_less_than_0_3_s_and_is_back_with
             };
             let (_, back) = tokio::join!(reading, timeout(Duration::from_secs(2), is_back));
             println!("path {cut}: {before:?} before, {wait:?} when it was cut, back after {back:?}");
-            if wait < Duration::from_millis(300) && back.is_ok() {
-                last = wait;
+            good += u32::from(wait < Duration::from_millis(300) && back.is_ok());
+            if good > ATTEMPTS / 2 {
                 break;
             }
         }
-        waits.push(last);
+        assert!(good > ATTEMPTS / 2, "{good} of {ATTEMPTS} attempts succeed when path {cut} is cut");
     }
-    assert!(waits.iter().all(|wait| *wait < Duration::MAX), "{waits:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
