@@ -167,8 +167,11 @@ mod tests {
         assert!(error.contains(&other_kind.to_string()) && error.contains(&silent.to_string()), "{error}");
         // What is wrong at every address is said once.
         let via = ["wlan77".to_owned()];
-        let wrong =
-            Target { via: &via, ..target }.connect_to_one_of(&[other_kind, silent], &group).await.unwrap_err().to_string();
+        let wrong = Target { via: &via, ..target }
+            .connect_to_one_of(&[other_kind, silent], &group)
+            .await
+            .unwrap_err()
+            .to_string();
         assert!(wrong.starts_with("`wlan77` is neither"), "{wrong}");
         let alone = target.connect_to_one_of(&[silent], &group).await.unwrap_err().to_string();
         assert!(alone.starts_with(&format!("no connection to {silent}: ")), "{alone}");

@@ -33,9 +33,6 @@ pub struct QuicConfig {
     pub payload: Option<u16>,
     /// The longest silence of a path, or of a connection, before it is given up.
     pub idle: Duration,
-    /// Least silence after which a path that carries data is given up while others work; `None` if it stays until it is
-    /// idle.
-    pub least_silence: Option<Duration>,
     /// Number of packets that the peer is asked to acknowledge at a time, and delay after which it is to acknowledge fewer.
     /// Only for peers that are trusted: the process ends if a peer that was asked gives up the last path of a connection.
     pub acks: Option<(u32, Duration)>,
@@ -57,7 +54,6 @@ impl Default for QuicConfig {
         Self {
             payload: None,
             idle: Duration::from_millis(2400),
-            least_silence: None,
             acks: None,
             receive_window: 32 << 20,
             stream_window: STREAM_WINDOW,

@@ -35,7 +35,6 @@ const AHEAD: f64 = 0.25;
 const LEAST_KEPT: u64 = 64 << 10;
 
 /// Least number of bytes that are kept where little is to be kept.
-#[cfg(target_os = "linux")]
 const LEAST_AHEAD: u64 = 16 << 10;
 
 /// Number of connections from which on a client must first prove its address.
@@ -210,7 +209,7 @@ impl Arrival {
         config.transport_config(Arc::new(quic_config.transport(group.clone())));
         let connection = self.incoming.accept_with(Arc::new(config)).map_err(refused)?.await.map_err(refused)?;
         renew_keys(&connection);
-        let paths = Paths::of_server(connection.clone(), remote, quic_config.least_silence);
+        let paths = Paths::of_server(connection.clone(), remote);
         Ok(Session::new(connection, group, paths, self.marks, Vec::new()))
     }
 }
@@ -323,8 +322,7 @@ impl Client {
         config.transport_config(Arc::new(application.quic_config.transport(group.clone())));
         let connecting = self.endpoint.connect_with(config, first, name).map_err(SessionError::WrongPlace)?;
         let connection = connecting.await.map_err(|reason| SessionError::Refused { remote: first, reason })?;
-        let silence = application.quic_config.least_silence;
-        let paths = Paths::of_client(connection.clone(), pairs, &self.stand_ins, silence);
+        let paths = Paths::of_client(connection.clone(), pairs, &self.stand_ins);
         Ok(Session::new(connection, group, paths, self.marks.clone(), scalable))
     }
 
@@ -555,8 +553,7 @@ impl Session {
 
     /// Limits the send buffer further than [`Self::fit_send_window`], where unsent data wait elsewhere and are counted
     /// there.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn fit_send_window_closely(&self) {
+    pub fn fit_send_window_closely(&self) {
         let open = self.paths().into_iter().filter(|path| path.is_open);
         let windows: u64 = open.map(|path| path.window_bytes).sum();
         self.connection.set_send_window(windows.saturating_mul(2).clamp(LEAST_AHEAD, SEND_WINDOW.2));

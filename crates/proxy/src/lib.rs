@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bundle;
 mod dial;
 pub mod doors;
 pub mod exit;

@@ -9,7 +9,7 @@ use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::http3::{Receiver, Sender, read};
+use crate::http3::{Receiver, Sender, close, read};
 
 /// The most bytes that are read from a connection at a time.
 const PIECE: usize = 32 << 10;
@@ -167,7 +167,16 @@ async fn carry_out(
     writer.shutdown().await.map_err(|_| ())
 }
 
+/// Ends a connection as it should end, when it is dropped.
+pub(crate) struct Leaving(pub Connection);
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        close(&self.0, no_error(), b"");
+    }
+}
+
 /// The code of a connection that ends as it should.
-pub(crate) fn no_error() -> VarInt {
+fn no_error() -> VarInt {
     VarInt::from_u64(Code::H3_NO_ERROR.value()).unwrap_or(VarInt::MAX)
 }

@@ -190,8 +190,6 @@ struct Open {
     told: Rate,
     /// Window in packets at the time of the remote snapshots; `None` if it is not known.
     then: Option<f64>,
-    /// Whether nothing more is to be sent on the path.
-    is_suspended: bool,
 }
 
 /// The state of a path, for reports.
@@ -332,14 +330,8 @@ impl Group {
         let inner = &mut *self.lock();
         let slot = inner.subflows.iter().position(Option::is_none)?;
         let unknown = Rate(f64::INFINITY);
-        inner.subflows[slot] = Some(Open {
-            path: Subflow::new(inner.ack_delay),
-            mtu,
-            known: unknown,
-            told: unknown,
-            then: None,
-            is_suspended: false,
-        });
+        inner.subflows[slot] =
+            Some(Open { path: Subflow::new(inner.ack_delay), mtu, known: unknown, told: unknown, then: None });
         let (control, own) = inner.controls.of(slot);
         control.open(own, now);
         inner.tell_capacity(slot);

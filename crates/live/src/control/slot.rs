@@ -77,11 +77,6 @@ impl Slot {
         self.with(|open, _, _| open.path.round_trip()).flatten()
     }
 
-    /// Lets nothing more be sent on the path, or again what its window allows.
-    pub(crate) fn suspend(&self, is_suspended: bool) {
-        self.with(|open, _, _| open.is_suspended = is_suspended);
-    }
-
     /// Processes the acknowledgement of a packet.
     pub(super) fn on_acked(&self, now: Instant, sent: Instant, pn: u64) {
         self.at(|group, open, control, own| {
@@ -166,8 +161,7 @@ impl Controller for Slot {
     fn window(&self) -> u64 {
         let window = self.with(|open, control, own| {
             open.path.settle(control, own);
-            // Something is in flight on a path that is suspended, and with one packet it is full.
-            if open.is_suspended { open.mtu.into() } else { window_bytes(control.window(own), open.mtu) }
+            window_bytes(control.window(own), open.mtu)
         });
         window.unwrap_or_else(|| window_bytes(LEAST_WINDOW, self.first_mtu))
     }

@@ -3,8 +3,6 @@
 //! A client has a path for each pair of a local and a remote address. A path that stays silent is given up, and its
 //! pair is tried again while the connection lasts, each second at least. A server sees paths appear and disappear.
 
-mod silence;
-
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,7 +11,6 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 use tokio_stream::StreamExt;
 
-use self::silence::Watch;
 use crate::control::{MOST_PATHS, Slot};
 use crate::quic::{
     Connection, FourTuple, Path, PathError, PathEvent, PathId, PathStats, PathStatus, controller, path_number,
@@ -62,6 +59,23 @@ pub struct PathReport {
     pub window_bytes: u64,
 }
 
+impl PathReport {
+    /// A path that was never open.
+    pub fn closed(label: String) -> Self {
+        Self {
+            label,
+            is_open: false,
+            openings: 0,
+            sent_bytes: 0,
+            received_bytes: 0,
+            sent_packets: 0,
+            lost_packets: 0,
+            rtt_s: 0.0,
+            window_bytes: 0,
+        }
+    }
+}
+
 /// A pair of addresses, and whether a path is wanted between them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AddressPair {
@@ -95,8 +109,6 @@ struct PairPaths {
     failures: u32,
     /// Time of the next try; `None` while there is a path.
     due: Option<Instant>,
-    /// Whether the path is silent though something is on its way.
-    is_doubted: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -133,7 +145,6 @@ impl PairPaths {
             before: Counts::default(),
             failures: 0,
             due: None,
-            is_doubted: false,
         }
     }
 
@@ -142,7 +153,7 @@ impl PairPaths {
         if let Some(last) = self.path.replace(path) {
             self.before = self.before.with(&last.stats());
         }
-        (self.due, self.is_doubted) = (None, false);
+        self.due = None;
     }
 
     fn is_of(&self, id: PathId) -> bool {
@@ -175,8 +186,6 @@ pub(crate) struct Paths {
     connection: Connection,
     pairs: Arc<Mutex<Vec<PairPaths>>>,
     is_client: bool,
-    /// Least silence after which a path is closed while others work; `None` if it stays.
-    least_silence: Option<Duration>,
     /// Signal that other paths are wanted.
     change: Arc<Notify>,
 }
@@ -188,7 +197,6 @@ impl Paths {
         connection: Connection,
         pairs: Vec<AddressPair>,
         stand_ins: &[(IpAddr, SocketAddr)],
-        least_silence: Option<Duration>,
     ) -> Self {
         let paths_of = |AddressPair { local, remote, is_wanted, is_backup }| {
             let own = PairPaths::new(local, remote);
@@ -197,26 +205,21 @@ impl Paths {
             let label = address.map_or_else(|| own.label.clone(), |address| format!("{address} - {remote}"));
             PairPaths { label, is_wanted, status, due: is_wanted.then(Instant::now), ..own }
         };
-        Self::new(connection, pairs.into_iter().map(paths_of).collect(), true, least_silence)
+        Self::new(connection, pairs.into_iter().map(paths_of).collect(), true)
     }
 
     /// The paths of a server, which its client opens.
-    pub(crate) fn of_server(connection: Connection, remote: SocketAddr, least_silence: Option<Duration>) -> Self {
-        Self::new(connection, vec![PairPaths::new(None, remote)], false, least_silence)
+    pub(crate) fn of_server(connection: Connection, remote: SocketAddr) -> Self {
+        Self::new(connection, vec![PairPaths::new(None, remote)], false)
     }
 
-    fn new(
-        connection: Connection,
-        mut pairs: Vec<PairPaths>,
-        is_client: bool,
-        least_silence: Option<Duration>,
-    ) -> Self {
+    fn new(connection: Connection, mut pairs: Vec<PairPaths>, is_client: bool) -> Self {
         let first = pairs.iter_mut().find(|pair| pair.is_wanted);
         if let (Some(pair), Some(path)) = (first, connection.path(PathId::ZERO)) {
             pair.begin(path);
             (pair.is_open, pair.openings) = (true, 1);
         }
-        Self { connection, pairs: Arc::new(Mutex::new(pairs)), is_client, least_silence, change: Arc::default() }
+        Self { connection, pairs: Arc::new(Mutex::new(pairs)), is_client, change: Arc::default() }
     }
 
     pub(crate) fn report(&self) -> Vec<PathReport> {
@@ -284,7 +287,6 @@ impl Paths {
         // The pair that is being opened, and the time until which the next one waits for it.
         let mut opening: Option<(usize, Instant)> = None;
         let mut beat = tokio::time::interval(BEAT);
-        let mut watch = self.least_silence.map(Watch::new);
         loop {
             self.close_unwanted();
             let now = Instant::now();
@@ -292,7 +294,6 @@ impl Paths {
             if opening.is_none() {
                 opening = self.open_next(now).await.map(|pair| (pair, now + PATIENCE));
             }
-            let look = watch.as_ref().map(Watch::next_look);
             let wake = opening.map(|(_, until)| until).or_else(|| self.next_due());
             tokio::select! {
                 event = events.next() => match event {
@@ -303,11 +304,6 @@ impl Paths {
                 () = sleep_until(wake.unwrap_or(now + PATIENCE)) => {}
                 () = self.change.notified() => {}
                 _ = beat.tick() => self.beat(),
-                () = sleep_until(look.unwrap_or(now)), if look.is_some() => {
-                    if let Some(watch) = &mut watch {
-                        watch.look(&self);
-                    }
-                }
                 _ = self.connection.closed() => return,
             }
         }

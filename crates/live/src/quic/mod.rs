@@ -10,11 +10,11 @@ pub mod tls;
 pub mod udp;
 
 pub(crate) use noq::{
-    AckFrequencyConfig, ClientConfig, Endpoint, FourTuple, IdleTimeout, Incoming, Path, PathError, PathEvent,
-    PathStatus, ServerConfig, TransportConfig,
+    AckFrequencyConfig, ClientConfig, Endpoint, FourTuple, IdleTimeout, Incoming, PathError, PathEvent, PathStatus,
+    ServerConfig, TransportConfig,
 };
 pub use noq::{
-    ConnectError, Connection, ConnectionError, PathId, PathStats, ReadError, ReadExactError, RecvStream,
+    ConnectError, Connection, ConnectionError, Path, PathId, PathStats, ReadError, ReadExactError, RecvStream,
     SendDatagramError, SendStream, VarInt, WriteError,
 };
 

@@ -22,7 +22,6 @@ use tokio::net::TcpStream;
 
 use super::{PATIENCE, Password};
 use crate::target::Target;
-use crate::tunnel::{Receiving, carry, join};
 use crate::unreached::Unreached;
 use crate::uplink::{Tunnel, Uplink};
 
@@ -112,14 +111,11 @@ async fn connect(
     Ok(Response::new(Either::Right(Full::default())))
 }
 
-async fn carry_upgraded(upgraded: Upgraded, Tunnel { stream: mut tunnel, quic, .. }: Tunnel) {
+async fn carry_upgraded(upgraded: Upgraded, tunnel: Tunnel) {
     let Ok(parts) = upgraded.downcast::<TokioIo<TcpStream>>() else { return };
     // What came with the request is for the target.
-    if !parts.read_buf.is_empty() && tunnel.send_data(parts.read_buf).await.is_err() {
-        return;
-    }
-    let (sends, receives) = tunnel.split();
-    join(parts.io.into_inner(), sends, Receiving::new(receives), &quic).await;
+    tunnel.send_first(parts.read_buf);
+    tunnel.join(parts.io.into_inner()).await;
 }
 
 /// Sends a plain request on, and gives the answer.
@@ -141,14 +137,13 @@ async fn forward(mut request: Request<Incoming>, uplink: &Uplink) -> Result<Resp
     if !request.body().is_end_stream() && request.body().size_hint().exact().is_none() {
         request.headers_mut().insert(header::TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     }
-    let Tunnel { stream: tunnel, quic, .. } =
-        uplink.open(&target).await.map_err(|reason| unreached(&target, reason))?;
+    let tunnel = uplink.open(&target).await.map_err(|reason| unreached(&target, reason))?;
     let (near, far) = tokio::io::duplex(WAITING);
     let has_failed = Arc::<AtomicBool>::default();
     let near = Near { stream: near, has_failed: has_failed.clone() };
     tokio::spawn(async move {
-        let ((mut reader, mut writer), (sends, receives)) = (tokio::io::split(far), tunnel.split());
-        let (_, failed) = carry(&mut reader, &mut writer, sends, Receiving::new(receives), &quic).await;
+        let (mut reader, mut writer) = tokio::io::split(far);
+        let failed = tunnel.carry(&mut reader, &mut writer).await;
         // Before both halves are dropped, which is the end that the other side sees.
         has_failed.store(failed, Ordering::Release);
     });

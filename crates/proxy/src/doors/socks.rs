@@ -12,9 +12,8 @@ use crate::socks::{
     MOST_MESSAGE, Method, Reply, Request, SocksError, read_methods, read_password, read_request, write_accepted,
     write_method, write_reply,
 };
-use crate::tunnel::{Receiving, join};
 use crate::unreached::Unreached;
-use crate::uplink::{Tunnel, Uplink};
+use crate::uplink::Uplink;
 
 /// The address in answers: what the exit uses is its own affair.
 const NOWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
@@ -35,16 +34,13 @@ pub(super) async fn serve(mut stream: TcpStream, uplink: &Uplink, password: Opti
         Request::Other(_) => return refuse(&mut stream, Reply::NotServed).await,
     };
     match uplink.open(&target).await {
-        Ok(Tunnel { stream: mut tunnel, quic, .. }) => {
+        Ok(tunnel) => {
             if stream.write_all(&write_reply(Reply::Succeeded, NOWHERE)).await.is_err() {
                 return;
             }
             // What came with the request is for the target.
-            if !bytes.is_empty() && tunnel.send_data(bytes.freeze()).await.is_err() {
-                return;
-            }
-            let (sends, receives) = tunnel.split();
-            join(stream, sends, Receiving::new(receives), &quic).await;
+            tunnel.send_first(bytes.freeze());
+            tunnel.join(stream).await;
         }
         Err(reason) => refuse(&mut stream, Unreached::reply(reason)).await,
     }

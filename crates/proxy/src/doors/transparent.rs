@@ -10,7 +10,6 @@ use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::target::Target;
-use crate::tunnel::{Receiving, join};
 use crate::uplink::Uplink;
 
 /// Lets a listener take connections to any address, if this program may: `tproxy` needs that, `redirect` does not.
@@ -32,8 +31,7 @@ pub(super) async fn serve(stream: TcpStream, port: u16, uplink: &Uplink) {
         let _ = stream.set_zero_linger();
         return;
     };
-    let (sends, receives) = tunnel.stream.split();
-    join(stream, sends, Receiving::new(receives), &tunnel.quic).await;
+    tunnel.join(stream).await;
 }
 
 /// Where a connection was to go; nothing if it was to go to the door.

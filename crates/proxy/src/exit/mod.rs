@@ -1,13 +1,16 @@
 //! The exit: the far side of proxies, where traffic leaves for its targets.
 //!
 //! It is a proxy of HTTP/3: clients ask by CONNECT, for TCP [rfc9114, sec. 4.4] and UDP [rfc9298], and show a token by
-//! `proxy-authorization`. What it speaks is the standard alone, so that clients of others are served too; with ours a connection
-//! has several paths. Until a client has shown a token it has few streams, with some kilobytes on them; no more datagrams than
+//! `proxy-authorization`. What it speaks is the standard alone, so that clients of others are served too. Ours say by headers
+//! which connections are lines of one bundle, and which streams are parts of one flow. Until a client has shown a token it has few streams, with some kilobytes on them; no more datagrams than
 //! 256 kB wait, and nobody reads them.
 
+mod bundles;
+
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anabranch_live::QuicConfig;
@@ -28,13 +31,18 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
+use self::bundles::{Place, Proxies, Proxy};
+use crate::bundle::carrier::Flow;
+use crate::bundle::greeting::{FLOW, Greeting, LINE, Part, Unreadable};
+use crate::bundle::line::Line;
 use crate::dial::{dial, dial_packets};
 use crate::http3::{self, ALPN, Adapter, BidiStream, Budget};
-use crate::packets::flows::{Flow, Flows};
+use crate::packets::flows::{Flow as Datagrams, Flows};
 use crate::packets::{self, CAPSULES};
 use crate::rules::Rules;
+use crate::target::Target;
 use crate::token::Tokens;
-use crate::tunnel::{Receiving, join, no_error};
+use crate::tunnel::{self, Leaving, Receiving, join};
 use crate::unreached::Unreached;
 
 /// The most connections and flows to targets at a time, over all clients.
@@ -52,9 +60,6 @@ const UNREAD: u32 = 128 << 20;
 
 /// Bytes of datagrams that wait: a tenth of a second at 20 Mbit/s.
 const DATAGRAMS: usize = 256 << 10;
-
-/// Least silence after which a path is given up while another works: two beats that are lost.
-const LEAST_SILENCE: Duration = Duration::from_millis(50);
 
 /// The longest wait for the header of a request, and for the first request that shows a token.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -139,16 +144,24 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
     let host = host.unwrap_or_else(|| address.ip().to_string());
     let url = Url { host, port: address.port(), path: String::new(), pins: vec![identity.fingerprint()], hash: None };
     events.tell(ExitEvent::Serving(url));
-    let exit = Arc::new(Exit { tokens, rules, control, room: Arc::new(Semaphore::new(MOST_TUNNELS)) });
-    while let Some(arrival) = server.next().await {
-        let (exit, events) = (exit.clone(), events.clone());
-        tokio::spawn(async move {
-            if let Some(client) = exit.serve(arrival).await {
-                events.tell(ExitEvent::Left(client));
+    let proxies = Proxies::new(control.clone(), events.clone());
+    let exit = Arc::new(Exit { tokens, rules, control, proxies, room: Arc::new(Semaphore::new(MOST_TUNNELS)) });
+    // Connections end with the exit.
+    let mut served = JoinSet::new();
+    loop {
+        tokio::select! {
+            arrival = server.next() => {
+                let Some(arrival) = arrival else { return Err(ExitError::Closed) };
+                let (exit, events) = (exit.clone(), events.clone());
+                served.spawn(async move {
+                    if let Some(client) = exit.serve(arrival).await {
+                        events.tell(ExitEvent::Left(client));
+                    }
+                });
             }
-        });
+            Some(_) = served.join_next() => {}
+        }
     }
-    Err(ExitError::Closed)
 }
 
 /// What all connections of an exit share.
@@ -156,6 +169,7 @@ struct Exit {
     tokens: Tokens,
     rules: Rules,
     control: Protocol,
+    proxies: Proxies,
     room: Arc<Semaphore>,
 }
 
@@ -169,51 +183,69 @@ struct Counts {
     received: AtomicU64,
 }
 
+/// A connection of a client.
+struct Peer {
+    session: Arc<Session>,
+    budget: Budget,
+    flows: Flows,
+    counts: Counts,
+    /// The proxy whose line the connection is, and the line.
+    line: OnceLock<(Arc<Proxy>, Arc<Line>)>,
+}
+
 type ServerStream = RequestStream<BidiStream<Bytes>, Bytes>;
 
 impl Exit {
-    /// Serves a client until it leaves; nothing if there was no connection.
+    /// Serves a client until it leaves; nothing if there was no connection, or it was one of several lines.
     async fn serve(self: Arc<Self>, arrival: Arrival) -> Option<Client> {
         let config = QuicConfig { receive_window: MOST_UNKNOWN, streams: MOST_STREAMS.0, ..proxying() };
-        let session = arrival.accept_with_config(config).await.ok()?;
+        let session = Arc::new(arrival.accept_with_config(config).await.ok()?);
+        let _leaving = Leaving(session.connection().clone());
         let _ = session.group().choose(&self.control);
-        let (session, counts) = (Arc::new(session), Arc::<Counts>::default());
-        let remote = session.paths().first().map_or_else(String::new, |path| path.label.clone());
+        let peer = Arc::new(Peer {
+            budget: Budget::of(MOST_UNKNOWN.into()),
+            flows: Flows::new(session.connection().clone()),
+            counts: Counts::default(),
+            line: OnceLock::new(),
+            session,
+        });
+        let remote = peer.remote();
         let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let mut tasks = JoinSet::new();
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let begin = tokio::time::Instant::now();
-        let budget = Budget::of(MOST_UNKNOWN.into());
-        let flows = Flows::new(session.connection().clone());
-        let mut passing = std::pin::pin!(flows.pass_on());
-        if let Ok(mut requests) = http3::serve(session.connection().clone(), budget.clone()).await {
+        let mut passing = std::pin::pin!(peer.flows.pass_on());
+        if let Ok(mut requests) = http3::serve(peer.session.connection().clone(), peer.budget.clone()).await {
             loop {
                 tokio::select! {
                     request = requests.accept() => match request {
                         Ok(Some(resolver)) => {
-                            let (exit, session, counts) = (self.clone(), session.clone(), counts.clone());
-                            let (budget, flows) = (budget.clone(), flows.clone());
-                            let work = async move { exit.answer(resolver, (&session, &budget), &flows, &counts).await };
-                            tasks.spawn(work);
+                            let (exit, peer) = (self.clone(), peer.clone());
+                            tasks.spawn(async move { exit.answer(resolver, &peer).await });
                         }
                         Ok(None) | Err(_) => break,
                     },
                     Some(_) = tasks.join_next() => {}
                     () = &mut passing => break,
                     _ = tick.tick() => {
-                        session.fit_send_window();
-                        if load(&counts.known) == 0 && begin.elapsed() > PATIENCE {
+                        if peer.line.get().is_none() {
+                            peer.session.fit_send_window();
+                        }
+                        if load(&peer.counts.known) == 0 && begin.elapsed() > PATIENCE {
                             break;
                         }
                     }
                 }
             }
         }
+        if let Some((proxy, line)) = peer.line.get() {
+            proxy.bundle.remove(line);
+        }
         // Without the connection nothing more arrives; what has arrived may still be on its way to its target.
         while tasks.join_next().await.is_some() {}
-        session.connection().close(no_error(), b"");
-        Some(Client {
+        let counts = &peer.counts;
+        peer.line.get().is_none().then(|| Client {
             remote,
             is_known: load(&counts.known) > 0,
             tunnels: load(&counts.tunnels),
@@ -223,27 +255,20 @@ impl Exit {
     }
 
     /// Answers a request, and carries what it asks for.
-    async fn answer(
-        &self,
-        resolver: RequestResolver<Adapter, Bytes>,
-        (session, budget): (&Session, &Budget),
-        flows: &Flows,
-        counts: &Counts,
-    ) {
+    async fn answer(&self, resolver: RequestResolver<Adapter, Bytes>, peer: &Peer) {
         // A request that does not come in time is dropped, which resets its stream.
         let Ok(Ok((request, mut stream))) = timeout(PATIENCE, resolver.resolve_request()).await else { return };
-        let is_known = request.headers().get(header::PROXY_AUTHORIZATION);
-        if !is_known.is_some_and(|shown| self.tokens.accept(shown.as_bytes())) {
+        let shown = request.headers().get(header::PROXY_AUTHORIZATION).map(HeaderValue::as_bytes);
+        let Some(shown) = shown.filter(|shown| self.tokens.accept(shown)) else {
             return refuse(&mut stream, Unreached::Unknown.status(), Some(Unreached::Unknown)).await;
-        }
-        if counts.known.fetch_add(1, Ordering::Relaxed) == 0 {
-            budget.lift();
-            session.connection().set_receive_window(VarInt::from_u32(UNREAD));
-            session.connection().set_max_concurrent_bi_streams(VarInt::from_u32(MOST_STREAMS.1));
-            choose(session, &request);
+        };
+        if peer.counts.known.fetch_add(1, Ordering::Relaxed) == 0 {
+            peer.welcome();
+            choose(&peer.session, &request);
         }
         let carried = request.extensions().get::<Carried>();
         let target = match carried {
+            _ if request.method() == Method::OPTIONS => return self.greet(&mut stream, shown, &request, peer).await,
             _ if request.method() != Method::CONNECT => {
                 return refuse(&mut stream, StatusCode::NOT_IMPLEMENTED, None).await;
             }
@@ -252,38 +277,158 @@ impl Exit {
             None => request.uri().authority().and_then(|authority| authority.as_str().parse().ok()),
         };
         let Some(target) = target else { return refuse(&mut stream, StatusCode::BAD_REQUEST, None).await };
+        match (peer.line.get(), read::<Part>(&request, FLOW)) {
+            (_, Err(Unreadable)) | (None, Ok(Some(_))) => refuse(&mut stream, StatusCode::BAD_REQUEST, None).await,
+            (Some((proxy, line)), Ok(Some(part))) => self.take_part(stream, &target, part, (proxy, line)).await,
+            (_, Ok(None)) => self.connect(stream, &target, carried.is_some(), peer).await,
+        }
+    }
+
+    /// Answers the first request of a proxy, which says what line the connection is.
+    async fn greet(&self, stream: &mut ServerStream, shown: &[u8], request: &Request<()>, peer: &Peer) {
+        let greeting = match read::<Greeting>(request, LINE) {
+            Ok(Some(greeting)) => greeting,
+            Ok(None) => return refuse(stream, StatusCode::NO_CONTENT, None).await,
+            Err(Unreadable) => return refuse(stream, StatusCode::BAD_REQUEST, None).await,
+        };
+        let named = request.headers().get(CONTROL).and_then(|value| value.to_str().ok());
+        let first = (peer.remote(), named.and_then(|name| control(name).ok()));
+        let Ok(proxy) = self.proxies.find(shown, greeting.bundle, first) else {
+            return refuse(stream, StatusCode::INTERNAL_SERVER_ERROR, None).await;
+        };
+        let line = Line::new(greeting.number, greeting.is_backup, peer.session.clone());
+        if peer.line.set((proxy.clone(), line.clone())).is_err() {
+            return refuse(stream, StatusCode::BAD_REQUEST, None).await;
+        }
+        peer.session.move_to(&proxy.bundle.group);
+        if !proxy.bundle.add(line) {
+            return refuse(stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
+        }
+        let mut answer = Response::new(());
+        answer.headers_mut().insert(LINE, request.headers()[LINE].clone());
+        if stream.send_response(answer).await.is_ok() {
+            let _ = stream.finish().await;
+        }
+    }
+
+    /// Carries a flow over a stream of a line; the first stream of a flow connects to the target.
+    async fn take_part(
+        &self,
+        mut stream: ServerStream,
+        target: &Target,
+        part: Part,
+        (proxy, line): (&Arc<Proxy>, &Arc<Line>),
+    ) {
+        let dialed = match proxy.place(part) {
+            Place::First(give) => {
+                let dialed = self.begin_flow(target, part.flow, proxy).await;
+                if dialed.is_err() {
+                    proxy.ends(part.flow, tunnel::Carried::default());
+                }
+                give.send_replace(Some(dialed.clone()));
+                dialed
+            }
+            Place::Other(mut wait) => match wait.wait_for(Option::is_some).await {
+                Ok(dialed) => dialed.clone().unwrap_or(Err(Unreached::Other)),
+                Err(_) => Err(Unreached::Other),
+            },
+            Place::None => return refuse(&mut stream, StatusCode::GONE, None).await,
+        };
+        let flow = match dialed {
+            Ok(flow) => flow,
+            Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
+        };
+        if stream.send_response(Response::new(())).await.is_ok() {
+            let (sends, receives) = stream.split();
+            flow.attach(line.clone(), sends, Receiving::new(receives)).await;
+        }
+    }
+
+    /// Connects to the target of a flow, and carries its bytes from then on.
+    async fn begin_flow(&self, target: &Target, number: u64, proxy: &Arc<Proxy>) -> Result<Arc<Flow>, Unreached> {
+        let permit = self.room.clone().try_acquire_owned().map_err(|_| Unreached::Busy)?;
+        let tcp = dial(target, &self.rules).await?;
+        proxy.begins();
+        let flow = Flow::new();
+        let (own, proxy) = (flow.clone(), proxy.clone());
+        tokio::spawn(async move {
+            let carried = own.join(tcp).await;
+            proxy.ends(number, carried);
+            drop(permit);
+        });
+        Ok(flow)
+    }
+
+    /// Connects to a target, and carries its bytes or packets over one stream.
+    async fn connect(&self, mut stream: ServerStream, target: &Target, is_packets: bool, peer: &Peer) {
         let Ok(_permit) = self.room.clone().try_acquire_owned() else {
             return refuse(&mut stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
         };
-        let end = if carried.is_some() {
-            let flow = flows.of(stream.id().into_inner());
-            dial_packets(&target, &self.rules).await.map(|socket| End::Packets(socket, flow))
+        let end = if is_packets {
+            let flow = peer.flows.of(stream.id().into_inner());
+            dial_packets(target, &self.rules).await.map(|socket| End::Packets(socket, flow))
         } else {
-            dial(&target, &self.rules).await.map(End::Stream)
+            dial(target, &self.rules).await.map(End::Stream)
         };
         let end = match end {
             Ok(end) => end,
             Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
         };
-        counts.tunnels.fetch_add(1, Ordering::Relaxed);
+        peer.begins();
         if stream.send_response(end.accepted()).await.is_err() {
             return;
         }
         let (sends, receives) = stream.split();
-        let (receives, quic) = (Receiving::new(receives), session.connection());
+        let (receives, quic) = (Receiving::new(receives), peer.session.connection());
         let carried = match end {
             End::Stream(tcp) => join(tcp, sends, receives, quic).await,
             End::Packets(socket, flow) => packets::carry(&mut &socket, &&socket, flow, (sends, receives), quic).await,
         };
-        counts.received.fetch_add(carried.into_stream, Ordering::Relaxed);
-        counts.sent.fetch_add(carried.out_of_stream, Ordering::Relaxed);
+        peer.count(carried);
     }
+}
+
+impl Peer {
+    /// First address of the client.
+    fn remote(&self) -> String {
+        self.session.paths().first().map_or_else(String::new, |path| path.label.clone())
+    }
+
+    /// Lets a client that has shown a token do more.
+    fn welcome(&self) {
+        self.budget.lift();
+        self.session.connection().set_receive_window(VarInt::from_u32(UNREAD));
+        self.session.connection().set_max_concurrent_bi_streams(VarInt::from_u32(MOST_STREAMS.1));
+    }
+
+    /// Counts a connection or a flow of packets to a target.
+    fn begins(&self) {
+        self.counts.tunnels.fetch_add(1, Ordering::Relaxed);
+        if let Some((proxy, _)) = self.line.get() {
+            proxy.begins();
+        }
+    }
+
+    /// Counts what one has carried.
+    fn count(&self, carried: tunnel::Carried) {
+        self.counts.received.fetch_add(carried.into_stream, Ordering::Relaxed);
+        self.counts.sent.fetch_add(carried.out_of_stream, Ordering::Relaxed);
+        if let Some((proxy, _)) = self.line.get() {
+            proxy.count(carried);
+        }
+    }
+}
+
+/// What a header says, if there is one.
+fn read<T: FromStr<Err = Unreadable>>(request: &Request<()>, name: &str) -> Result<Option<T>, Unreadable> {
+    let Some(value) = request.headers().get(name) else { return Ok(None) };
+    value.to_str().map_err(|_| Unreadable)?.parse().map(Some)
 }
 
 /// The end of a request at its target.
 enum End {
     Stream(TcpStream),
-    Packets(UdpSocket, Flow),
+    Packets(UdpSocket, Datagrams),
 }
 
 impl End {
@@ -345,11 +490,5 @@ async fn refuse(stream: &mut ServerStream, status: StatusCode, reason: Option<Un
 
 /// The settings of connections between proxies and exits.
 pub(crate) fn proxying() -> QuicConfig {
-    QuicConfig {
-        least_silence: Some(LEAST_SILENCE),
-        receive_window: UNREAD,
-        streams: MOST_STREAMS.1,
-        datagrams: DATAGRAMS,
-        ..QuicConfig::default()
-    }
+    QuicConfig { receive_window: UNREAD, streams: MOST_STREAMS.1, datagrams: DATAGRAMS, ..QuicConfig::default() }
 }

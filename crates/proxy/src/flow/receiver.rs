@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bytes::{Buf, Bytes};
 
 use super::FlowError;
+use super::sender::Pieces;
 
 /// The most bytes that wait: for those before them, or to be taken.
 pub const WINDOW: u64 = 16 << 20;
@@ -16,17 +17,23 @@ const MOST_PIECES: usize = 1 << 15;
 const TOLD_EACH: u64 = WINDOW / 64;
 
 /// The receiving end of a flow.
+///
+/// What waits takes twice the memory of [`WINDOW`] at most, besides some bytes for each piece, if pieces come with memory of
+/// their own. A peer that sends many small ones cannot change that: in order they are joined, and the others are counted.
 #[derive(Debug, Default)]
 pub struct Receiver {
-    /// Numbers of bytes: those below were taken, and are here in order.
+    /// The number of bytes that were taken.
     taken: u64,
-    received: u64,
-    /// Pieces that are here: those in order begin at `taken`. None overlap.
-    pieces: BTreeMap<u64, Bytes>,
+    /// What is here in order, and was not taken.
+    ready: Pieces,
+    /// Pieces that wait for those before them. None overlap.
+    waiting: BTreeMap<u64, Bytes>,
     end: Option<u64>,
-    /// What the other end has heard of last.
+    /// What the other end was told last.
     told: u64,
     told_limit: u64,
+    /// Whether that may be lost.
+    is_told_lost: bool,
 }
 
 impl Receiver {
@@ -52,25 +59,33 @@ impl Receiver {
             bytes.advance(count as usize);
             *begin += count;
         };
-        skip(&mut bytes, &mut begin, self.received);
-        while !bytes.is_empty() {
-            if let Some((&before, piece)) = self.pieces.range(..=begin).next_back() {
+        let whole = bytes.len();
+        loop {
+            skip(&mut bytes, &mut begin, self.received());
+            if let Some((&before, piece)) = self.waiting.range(..=begin).next_back() {
                 skip(&mut bytes, &mut begin, before + piece.len() as u64);
             }
-            let next = self.pieces.range(begin..).next().map_or(end, |(&next, _)| next);
-            if next > begin && !bytes.is_empty() {
-                let count = (next - begin).min(bytes.len() as u64) as usize;
-                if self.pieces.len() >= MOST_PIECES && begin != self.received {
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            let next = self.waiting.range(begin..).next().map_or(end, |(&next, _)| next);
+            let piece = bytes.split_to((next - begin).min(bytes.len() as u64) as usize);
+            let at = begin;
+            begin += piece.len() as u64;
+            if at == self.received() {
+                self.ready.push(piece);
+                while let Some(piece) = self.waiting.remove(&self.received()) {
+                    self.ready.push(piece);
+                }
+            } else if !piece.is_empty() {
+                if self.waiting.len() >= MOST_PIECES {
                     return Err(FlowError::TooManyGaps);
                 }
-                self.pieces.insert(begin, bytes.split_to(count));
-                begin += count as u64;
+                // A small part would keep the memory of the whole.
+                let piece = if piece.len() < whole / 2 { Bytes::copy_from_slice(&piece) } else { piece };
+                self.waiting.insert(at, piece);
             }
         }
-        while let Some(piece) = self.pieces.get(&self.received) {
-            self.received += piece.len() as u64;
-        }
-        Ok(())
     }
 
     /// Takes in the number of bytes in all.
@@ -78,7 +93,7 @@ impl Receiver {
     /// # Errors
     /// If it is another than before, or there are more.
     pub fn finish(&mut self, end: u64) -> Result<(), FlowError> {
-        let last = self.pieces.last_key_value().map_or(self.received, |(at, piece)| at + piece.len() as u64);
+        let last = self.waiting.last_key_value().map_or(self.received(), |(at, piece)| at + piece.len() as u64);
         if self.end.is_some_and(|before| before != end) || end < last {
             return Err(FlowError::BeyondEnd);
         }
@@ -88,7 +103,7 @@ impl Receiver {
 
     /// Takes out the next bytes in order.
     pub fn take(&mut self) -> Option<Bytes> {
-        let piece = self.pieces.first_entry().filter(|entry| *entry.key() == self.taken)?.remove();
+        let piece = self.ready.pop()?;
         self.taken += piece.len() as u64;
         Some(piece)
     }
@@ -100,20 +115,39 @@ impl Receiver {
 
     /// Whether the other end has not heard of all that is here.
     pub fn has_news(&self) -> bool {
-        self.received > self.told || self.limit() > self.told_limit
+        self.is_told_lost || self.here() > self.told || (self.end.is_none() && self.limit() > self.told_limit)
     }
 
     /// Whether the other end has to hear at once of what is here.
     pub fn is_urgent(&self) -> bool {
-        self.received >= self.told + TOLD_EACH
-            || self.limit() >= self.told_limit + TOLD_EACH
-            || (self.end == Some(self.received) && self.told < self.received)
+        let has_all = self.end == Some(self.received());
+        self.is_told_lost
+            || self.here() >= self.told + TOLD_EACH
+            || (self.end.is_none() && self.limit() >= self.told_limit + TOLD_EACH)
+            || (has_all && self.here() > self.told)
     }
 
-    /// What the other end hears: the number of bytes that are here in order, and the number that it may send in all.
+    /// What the other end hears: the number of bytes that are here in order, one more if these are all, and the number that
+    /// it may send in all.
     pub fn tell(&mut self) -> (u64, u64) {
-        (self.told, self.told_limit) = (self.received, self.limit().max(self.told_limit));
+        (self.told, self.told_limit) = (self.here(), self.limit().max(self.told_limit));
+        self.is_told_lost = false;
         (self.told, self.told_limit)
+    }
+
+    /// Notes that the other end may not have heard what it was told last: that is news again, and urgent.
+    pub fn forget_told(&mut self) {
+        self.is_told_lost = self.told > 0 || self.told_limit > WINDOW;
+    }
+
+    /// The number of bytes that are here in order, with those that were taken.
+    fn received(&self) -> u64 {
+        self.ready.end()
+    }
+
+    /// The number of bytes that are here in order, and one more if these are all.
+    fn here(&self) -> u64 {
+        self.received() + u64::from(self.end == Some(self.received()))
     }
 
     fn limit(&self) -> u64 {

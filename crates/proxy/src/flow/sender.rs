@@ -5,12 +5,19 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes, BytesMut};
 
 use super::FlowError;
+use super::frame::MOST_PIECE;
 
 /// The most bytes that are kept.
 const MOST_KEPT: u64 = 16 << 20;
+
+/// The number of ranges of bytes with subflows from which on no more is written: small ones take more memory than their bytes.
+const MOST_RANGES: usize = 1 << 15;
+
+/// Bytes of a piece that is large, and is not copied by itself.
+const LARGE: usize = MOST_PIECE / 2;
 
 /// A piece of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,18 +35,81 @@ impl Piece {
     }
 }
 
+/// Bytes in order and without gaps, in pieces of which small ones are joined: two that follow each other have [`LARGE`]
+/// bytes at the least.
+#[derive(Debug, Default)]
+pub(super) struct Pieces {
+    closed: VecDeque<Piece>,
+    /// The last bytes, to which others are joined.
+    open: BytesMut,
+    end: u64,
+}
+
+impl Pieces {
+    /// Number of the byte after the last.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Adds bytes at the end. Small ones are copied, so that they keep no memory but their own.
+    pub fn push(&mut self, bytes: Bytes) {
+        let (offset, open) = (self.end, self.open.len());
+        self.end += bytes.len() as u64;
+        let is_joined = open > 0 && open + bytes.len() <= MOST_PIECE;
+        if open > 0 && !is_joined {
+            let bytes = std::mem::take(&mut self.open).freeze();
+            self.closed.push_back(Piece { offset: offset - open as u64, bytes });
+        }
+        if is_joined || bytes.len() < LARGE {
+            self.open.extend_from_slice(&bytes);
+        } else {
+            self.closed.push_back(Piece { offset, bytes });
+        }
+    }
+
+    /// Takes out the first piece.
+    pub fn pop(&mut self) -> Option<Bytes> {
+        let first = self.closed.pop_front().map(|piece| piece.bytes);
+        first.or_else(|| (!self.open.is_empty()).then(|| std::mem::take(&mut self.open).freeze()))
+    }
+
+    /// Drops what is below a number, except in a piece that has more.
+    fn drop_below(&mut self, begin: u64) {
+        while self.closed.front().is_some_and(|piece| piece.end() <= begin) {
+            self.closed.pop_front();
+        }
+        self.open.advance(begin.saturating_sub(self.open_at()) as usize);
+    }
+
+    /// Bytes of one piece from a number on, which is that of a byte, and `most` of them at the most.
+    fn get(&self, begin: u64, most: usize) -> Bytes {
+        let place = self.closed.partition_point(|piece| piece.end() <= begin);
+        if let Some(piece) = self.closed.get(place) {
+            let from = (begin - piece.offset) as usize;
+            return piece.bytes.slice(from..piece.bytes.len().min(from + most));
+        }
+        let rest = &self.open[(begin - self.open_at()) as usize..];
+        Bytes::copy_from_slice(&rest[..rest.len().min(most)])
+    }
+
+    fn open_at(&self) -> u64 {
+        self.end - self.open.len() as u64
+    }
+}
+
 /// The sending end of a flow over some subflows, which have numbers.
 #[derive(Debug, Default)]
 pub struct Sender {
-    /// What is kept, in order and without gaps.
-    kept: VecDeque<Piece>,
-    /// Numbers of bytes: those below are with the other end, were handed out, and are there.
+    /// What was written, without what the other end has.
+    kept: Pieces,
+    /// Numbers of bytes: those below are with the other end, and were handed out.
     acked: u64,
     next: u64,
-    written: u64,
     /// The other end takes bytes with lesser numbers.
     limit: u64,
     is_over: bool,
+    /// Whether the other end knows that there will be no more.
+    is_end_known: bool,
     /// What was handed out to each subflow, in the order of that, without what is acknowledged.
     sent: BTreeMap<u32, VecDeque<(u64, u64)>>,
     /// What has to be handed out again: the ends of ranges, by their beginnings.
@@ -52,18 +122,15 @@ impl Sender {
         Self { limit, ..Self::default() }
     }
 
-    /// Whether more may be written.
-    pub fn has_room(&self) -> bool {
-        !self.is_over && self.written - self.acked < MOST_KEPT
+    /// Whether more may be written where no more than `most` bytes are to be kept.
+    pub fn has_room(&self, most: u64) -> bool {
+        let ranges: usize = self.sent.values().map(VecDeque::len).sum();
+        !self.is_over && self.kept.end() - self.acked < most.min(MOST_KEPT) && ranges < MOST_RANGES
     }
 
     /// Takes bytes.
     pub fn write(&mut self, bytes: Bytes) {
-        if !bytes.is_empty() {
-            let offset = self.written;
-            self.written += bytes.len() as u64;
-            self.kept.push_back(Piece { offset, bytes });
-        }
+        self.kept.push(bytes);
     }
 
     /// Notes that there will be no more bytes.
@@ -73,18 +140,18 @@ impl Sender {
 
     /// The number of bytes in all, if there will be no more.
     pub fn end(&self) -> Option<u64> {
-        self.is_over.then_some(self.written)
+        self.is_over.then_some(self.kept.end())
     }
 
-    /// Whether the other end has all bytes, and there will be no more.
+    /// Whether the other end has all bytes, and knows that there will be no more.
     pub fn is_done(&self) -> bool {
-        self.is_over && self.acked == self.written
+        self.is_end_known
     }
 
     /// Number of bytes that could be handed out now.
     pub fn backlog(&self) -> u64 {
         let again: u64 = self.again.iter().map(|(begin, end)| end - begin).sum();
-        again + self.written.min(self.limit).saturating_sub(self.next)
+        again + self.kept.end().min(self.limit).saturating_sub(self.next)
     }
 
     /// Number of bytes that were handed out to a subflow, and are not acknowledged.
@@ -104,7 +171,7 @@ impl Sender {
             }
             piece
         } else {
-            let piece = self.piece(self.next, self.written.min(self.limit), most)?;
+            let piece = self.piece(self.next, self.kept.end().min(self.limit), most)?;
             self.next = piece.end();
             piece
         };
@@ -133,7 +200,12 @@ impl Sender {
     ///
     /// # Errors
     /// If it has what was never sent.
-    pub fn on_ack(&mut self, received: u64, limit: u64) -> Result<bool, FlowError> {
+    pub fn on_ack(&mut self, mut received: u64, limit: u64) -> Result<bool, FlowError> {
+        // Who has all and knows the end says one more.
+        if self.end().is_some_and(|end| received == end + 1 && self.next == end) {
+            self.is_end_known = true;
+            received -= 1;
+        }
         if received > self.next {
             return Err(FlowError::NeverSent);
         }
@@ -141,9 +213,7 @@ impl Sender {
         self.limit = self.limit.max(limit);
         if received > self.acked {
             self.acked = received;
-            while self.kept.front().is_some_and(|piece| piece.end() <= received) {
-                self.kept.pop_front();
-            }
+            self.kept.drop_below(received);
             for sent in self.sent.values_mut() {
                 sent.retain(|(_, end)| *end > received);
                 for (begin, _) in sent {
@@ -194,10 +264,7 @@ impl Sender {
         if begin >= end || most == 0 {
             return None;
         }
-        let place = self.kept.partition_point(|piece| piece.end() <= begin);
-        let piece = self.kept.get(place)?;
-        let from = (begin - piece.offset) as usize;
-        let until = (end.min(piece.end()) - piece.offset) as usize;
-        Some(Piece { offset: begin, bytes: piece.bytes.slice(from..until.min(from + most)) })
+        let most = usize::try_from(end - begin).map_or(most, |count| most.min(count));
+        Some(Piece { offset: begin, bytes: self.kept.get(begin, most) })
     }
 }

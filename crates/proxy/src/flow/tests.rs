@@ -70,6 +70,7 @@ proptest! {
                     let way = &mut ways[subflow as usize];
                     way.truncate(way.len() / 2);
                     sender.fail(subflow);
+                    receiver.forget_told();
                     prop_assert_eq!(sender.outstanding(subflow), 0);
                 }
                 Happening::Take => taken.extend(receiver.take().into_iter().flatten()),
@@ -116,6 +117,33 @@ proptest! {
             read.extend(reader.by_ref().map(Result::unwrap));
         }
         prop_assert_eq!(read, frames);
+    }
+
+    #[test]
+    fn writes_of_any_size_are_handed_out_in_few_pieces(
+        writes in proptest::collection::vec(prop_oneof![0..20_usize, 0..3 * MOST_PIECE], 0..200),
+        acked in 0..100_u64,
+    ) {
+        let mut sender = Sender::new(WINDOW);
+        let mut written = 0;
+        for count in writes {
+            sender.write(bytes(written, count));
+            written += count as u64;
+        }
+        let (mut next, mut pieces) = (0, 0);
+        while let Some(piece) = sender.hand_out(0, MOST_PIECE) {
+            prop_assert_eq!((piece.offset, &piece.bytes), (next, &bytes(next, piece.bytes.len())));
+            (next, pieces) = (piece.end(), pieces + 1);
+        }
+        // Two that follow each other have half of the most at the least, and a long one is cut once for each MOST_PIECE.
+        prop_assert_eq!(next, written.min(WINDOW));
+        prop_assert!(pieces <= 5 * written / MOST_PIECE as u64 + 1, "{} pieces of {} bytes", pieces, written);
+        let rest = acked * next / 100;
+        sender.on_ack(rest, 0).unwrap();
+        sender.fail(0);
+        let again = sender.hand_out(1, MOST_PIECE);
+        prop_assert_eq!(again.map(|piece| (piece.offset, bytes(rest, piece.bytes.len()) == piece.bytes)),
+            (rest < next).then_some((rest, true)));
     }
 
     #[test]
@@ -169,4 +197,101 @@ fn what_a_failed_subflow_had_is_handed_out_first_and_in_order() {
     // Copies of what only others have, each once, the oldest first and up to the last.
     let copies: Vec<u64> = (0..20).filter_map(|_| Some(sender.hand_out_copy(2, 5)?.offset)).collect();
     assert_eq!(copies, [15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65]);
+}
+
+#[test]
+fn small_writes_are_joined_though_each_was_handed_out_at_once() {
+    let mut sender = Sender::new(WINDOW);
+    let count = 4 * MOST_PIECE as u64;
+    for n in 0..count {
+        sender.write(bytes(n, 1));
+        assert_eq!(sender.hand_out(0, MOST_PIECE).unwrap().bytes, bytes(n, 1));
+    }
+    sender.fail(0);
+    let pieces: Vec<_> = std::iter::from_fn(|| sender.hand_out(1, MOST_PIECE)).collect();
+    assert_eq!(pieces.len(), 4);
+    assert_eq!(
+        Bytes::from(pieces.into_iter().flat_map(|piece| piece.bytes).collect::<Vec<u8>>()),
+        bytes(0, count as usize)
+    );
+}
+
+#[test]
+fn a_large_write_is_not_copied() {
+    let mut sender = Sender::new(WINDOW);
+    let large = bytes(0, 2 * MOST_PIECE);
+    sender.write(large.clone());
+    for place in [0, MOST_PIECE] {
+        assert_eq!(sender.hand_out(0, MOST_PIECE).unwrap().bytes.as_ptr(), large[place..].as_ptr());
+    }
+}
+
+#[test]
+fn ranges_of_subflows_are_bounded() {
+    // Each byte is a range of its own, because the subflows take turns.
+    let mut sender = Sender::new(WINDOW);
+    let count = (0..1 << 20).take_while(|n| {
+        let has_room = sender.has_room(u64::MAX);
+        sender.write(bytes(*n, 1));
+        sender.hand_out((n % 2) as u32, 1).unwrap();
+        has_room
+    });
+    let count = count.count() as u64;
+    assert_eq!(count, 1 << 15);
+    sender.on_ack(count / 2, 0).unwrap();
+    assert!(sender.has_room(u64::MAX));
+}
+
+#[test]
+fn small_pieces_in_order_are_joined() {
+    let mut receiver = Receiver::new();
+    let count = 4 * MOST_PIECE as u64;
+    for n in 0..count {
+        receiver.insert(n, bytes(n, 1)).unwrap();
+    }
+    let pieces: Vec<_> = std::iter::from_fn(|| receiver.take()).collect();
+    assert_eq!(pieces.len(), 4);
+    assert_eq!(Bytes::from(pieces.concat()), bytes(0, count as usize));
+}
+
+#[test]
+fn a_small_part_of_a_piece_does_not_keep_all_of_it() {
+    let mut receiver = Receiver::new();
+    receiver.insert(10, bytes(10, 100)).unwrap();
+    // The byte before those that are here is new, and then the one before that, in order.
+    for (offset, count) in [(9, 101), (0, 1), (1, 100)] {
+        let whole = bytes(offset, count);
+        receiver.insert(offset, whole.clone()).unwrap();
+        assert!(whole.is_unique(), "{count} from {offset} on");
+    }
+    assert_eq!(receiver.tell().0, 110);
+}
+
+#[test]
+fn what_a_frame_brings_keeps_no_memory_of_others() {
+    let mut stream = BytesMut::new();
+    for offset in [0, 100] {
+        Frame::Data(offset, bytes(offset, 100)).write(&mut stream);
+    }
+    let mut reader = Frames::default();
+    reader.add(&stream[..]);
+    for frame in reader {
+        assert!(matches!(frame, Ok(Frame::Data(_, bytes)) if bytes.is_unique()));
+    }
+}
+
+#[test]
+fn what_was_told_on_a_subflow_that_fails_is_told_again() {
+    let mut receiver = Receiver::new();
+    receiver.forget_told();
+    assert!(!receiver.has_news(), "nothing was told");
+    receiver.insert(0, bytes(0, 100)).unwrap();
+    receiver.take().unwrap();
+    let told = receiver.tell();
+    assert_eq!((told, receiver.has_news()), ((100, 100 + WINDOW), false));
+    receiver.forget_told();
+    assert!(receiver.has_news() && receiver.is_urgent());
+    // The other end may have heard it all the same.
+    receiver.insert(99 + WINDOW, bytes(0, 1)).unwrap();
+    assert_eq!((receiver.tell(), receiver.has_news(), receiver.is_urgent()), (told, false, false));
 }

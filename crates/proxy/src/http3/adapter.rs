@@ -54,6 +54,13 @@ pub(crate) fn read<T, E>(
     }
 }
 
+/// Closes a connection that is open: the reason why another was closed stays.
+pub(crate) fn close(connection: &Connection, code: VarInt, text: &[u8]) {
+    if connection.close_reason().is_none() {
+        connection.close(code, text);
+    }
+}
+
 /// What a connection may read: a number of bytes until the peer is known, and then all.
 #[derive(Clone, Debug)]
 pub(crate) struct Budget(Arc<AtomicU64>);
@@ -230,7 +237,7 @@ impl<B: Buf> traits::OpenStreams<B> for Opener {
     }
 
     fn close(&mut self, reason: Code, text: &[u8]) {
-        self.connection.close(code(reason.value()), text);
+        close(&self.connection, code(reason.value()), text);
     }
 }
 

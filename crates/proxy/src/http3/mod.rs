@@ -7,7 +7,7 @@ use std::time::Duration;
 use anabranch_live::quic::Connection;
 use bytes::Bytes;
 
-pub(crate) use self::adapter::{Adapter, BidiStream, Budget, Opener, Receiver, Sender, read};
+pub(crate) use self::adapter::{Adapter, BidiStream, Budget, Opener, Receiver, Sender, close, read};
 
 /// The name of HTTP/3 in the handshake.
 pub(crate) const ALPN: &[u8] = b"h3";

@@ -1,41 +1,46 @@
-//! The connection of a proxy to its exit, which is made again when it is lost.
+//! The way of a proxy to its exit: lines, which are made again when they are lost, and flows over them.
 
+mod keep;
+mod requests;
+
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anabranch_live::PathReport;
-use anabranch_live::connect::{ClientSession, Target as Server};
-use anabranch_live::quic::{Connection, ConnectionError};
-use anabranch_live::session::{Application, Session};
+use anabranch_live::control::Group;
+use anabranch_live::quic::Connection;
 use anabranch_live::url::Url;
 use anabranch_proto::Protocol;
 use bytes::Bytes;
-use h3::client::RequestStream;
-use h3::ext::Protocol as Carried;
-use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+use http::{Response, StatusCode};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::exit::{CONTROL, proxying};
-use crate::http3::{self, ALPN, Asking, BidiStream};
-use crate::packets::flows::{Flow, Flows};
-use crate::packets::{self, CAPSULES};
-use crate::target::{Host, Target};
+use self::keep::{Board, keep};
+pub(crate) use self::requests::Stream;
+use self::requests::ask;
+use crate::bundle::carrier::Flow;
+use crate::bundle::greeting::{BundleId, Greeting, Part};
+use crate::bundle::line::Line;
+use crate::bundle::{Bundle, MOST_LINES, fastest};
+use crate::http3::Asking;
+use crate::packets::flows::{Flow as Datagrams, Flows};
+use crate::target::Target;
 use crate::token::Token;
+use crate::tunnel::Receiving;
 use crate::unreached::Unreached;
 
-/// The longest wait of a request for a connection to the exit.
+/// The longest wait of a request for a line.
 const WAIT: Duration = Duration::from_secs(10);
 
 /// The longest wait for an answer: the exit itself gives up before.
 const ANSWER_TIME: Duration = Duration::from_secs(20);
-
-/// Time before another try to connect: at first, and at most.
-const BACK_OFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(8));
-
-/// Time between looks at the paths.
-const TICK: Duration = Duration::from_millis(50);
 
 /// An exit, and how to reach it.
 #[derive(Clone, Debug)]
@@ -56,224 +61,241 @@ pub struct Exit {
     pub protocol: Protocol,
 }
 
-/// The state of the connection to an exit.
+/// The state of the lines to an exit.
 #[derive(Clone, Debug)]
 pub enum UplinkState {
-    /// There is a connection with these paths.
+    /// Some of these paths are open.
     Up(Vec<PathReport>),
-    /// There is none, for this reason.
+    /// None is, for these reasons.
     Down(String),
 }
 
-/// A stream to a target, and the connection that it is of.
-pub(crate) struct Tunnel {
+/// A line to an exit, on which requests can be sent.
+#[derive(Clone)]
+struct Way {
+    line: Arc<Line>,
+    asking: Asking,
+    flows: Flows,
+}
+
+/// The lines that are up, in the order of their numbers.
+struct Ways(watch::Sender<Vec<Way>>);
+
+impl Ways {
+    fn add(&self, way: Way) {
+        self.0.send_modify(|ways| {
+            ways.push(way);
+            ways.sort_by_key(|way| way.line.number);
+        });
+    }
+
+    fn remove(&self, line: &Arc<Line>) {
+        self.0.send_modify(|ways| ways.retain(|way| !Arc::ptr_eq(&way.line, line)));
+    }
+}
+
+/// Opens flows to targets over the lines to an exit.
+#[derive(Clone)]
+pub(crate) struct Uplink {
+    exit: Arc<Exit>,
+    ways: Arc<Ways>,
+    /// Number of the next flow.
+    next: Arc<AtomicU64>,
+}
+
+/// Packets to and from a target: the stream of the request, and the datagrams of its connection.
+pub(crate) struct Packets {
     pub stream: Stream,
     pub quic: Connection,
     flows: Flows,
 }
 
-impl Tunnel {
+impl Packets {
     /// The datagrams of the stream.
-    pub fn flow(&self) -> Flow {
+    pub fn flow(&self) -> Datagrams {
         self.flows.of(self.stream.id().into_inner())
     }
 }
 
-/// A stream to an exit.
-pub(crate) type Stream = RequestStream<BidiStream<Bytes>, Bytes>;
+/// A flow to a target, which fails when it is dropped before its end.
+pub(crate) struct Tunnel(Arc<Flow>);
 
-/// A connection to an exit, on which requests can be sent.
-#[derive(Clone)]
-struct Line {
-    asking: Asking,
-    quic: Connection,
-    flows: Flows,
+impl Drop for Tunnel {
+    fn drop(&mut self) {
+        if !self.0.has_ended() {
+            self.0.abort();
+        }
+    }
 }
 
-/// Opens streams to targets over the connection to an exit.
-#[derive(Clone)]
-pub(crate) struct Uplink {
-    exit: Arc<Exit>,
-    line: watch::Receiver<Option<Line>>,
+impl Tunnel {
+    /// Sends bytes ahead of those of a connection.
+    pub fn send_first(&self, bytes: Bytes) {
+        self.0.write_first(bytes);
+    }
+
+    /// Carries the bytes of a connection until its end.
+    pub async fn join(&self, tcp: TcpStream) {
+        self.0.join(tcp).await;
+    }
+
+    /// Carries bytes until both directions have ended; whether the flow has failed.
+    pub async fn carry(&self, reader: &mut (impl AsyncRead + Unpin), writer: &mut (impl AsyncWrite + Unpin)) -> bool {
+        self.0.carry(reader, writer).await
+    }
 }
 
 impl Uplink {
-    /// An uplink, and the work that keeps its connection; `tell` hears of each change.
+    /// An uplink, and the work that keeps its lines; `tell` hears of each change.
     pub fn new(
         exit: Exit,
         tell: impl Fn(UplinkState) + Send + Sync + 'static,
     ) -> (Self, impl Future<Output = ()> + Send) {
-        let exit = Arc::new(exit);
-        let (give, line) = watch::channel(None);
-        (Self { exit: exit.clone(), line }, keep(exit, give, tell))
+        let (exit, ways) = (Arc::new(exit), Arc::new(Ways(watch::channel(Vec::new()).0)));
+        let uplink = Self { exit: exit.clone(), ways: ways.clone(), next: Arc::default() };
+        (uplink, keep_all(exit, ways, tell))
     }
 
-    /// Opens a stream to a target, as a connection of TCP.
+    /// Opens a flow to a target, as a connection of TCP.
     ///
     /// # Errors
-    /// If there is no connection to the exit, or the exit does not reach the target.
+    /// If there is no line to the exit, or the exit does not reach the target.
     pub async fn open(&self, target: &Target) -> Result<Tunnel, Unreached> {
-        self.ask(|exit| exit.request(Method::CONNECT, &target.to_string())).await
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let request = |exit: &Exit| exit.request_for_part(target, Part { flow: number, joins: false });
+        let (way, stream) = self.ask(request).await?;
+        let flow = Flow::new();
+        tokio::spawn(self.clone().spread(flow.clone(), (number, target.clone()), (way, stream)));
+        Ok(Tunnel(flow))
     }
 
     /// Opens a flow of packets to a target.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub async fn open_packets(&self, target: &Target) -> Result<Tunnel, Unreached> {
-        self.ask(|exit| exit.request_for_packets(target)).await
+    pub async fn open_packets(&self, target: &Target) -> Result<Packets, Unreached> {
+        let (way, stream) = self.ask(|exit| exit.request_for_packets(target)).await?;
+        Ok(Packets { stream, quic: way.line.quic().clone(), flows: way.flows })
     }
 
-    /// Sends a request. Where the connection to the exit is lost before the answer, the next one is tried.
+    /// Sends a request over the fastest line; over the next one too, if that one is doubted or lost before the answer.
     ///
     /// # Errors
     /// As [`Self::open`].
-    async fn ask(&self, request: impl Fn(&Exit) -> Request<()>) -> Result<Tunnel, Unreached> {
+    async fn ask(&self, request: impl Fn(&Exit) -> http::Request<()>) -> Result<(Way, Stream), Unreached> {
         let end = Instant::now() + WAIT;
-        let mut lines = self.line.clone();
+        let mut ways = self.ways.0.subscribe();
+        let mut asked: HashSet<u64> = HashSet::new();
+        let mut answers = JoinSet::new();
+        let mut doubts = JoinSet::new();
         loop {
-            let there = timeout_at(end, lines.wait_for(Option::is_some)).await.map_err(|_| Unreached::NoExit)?;
-            let mut line = there.ok().and_then(|line| line.clone()).ok_or(Unreached::NoExit)?;
-            lines.mark_unchanged();
-            match timeout(ANSWER_TIME, ask(&mut line.asking, request(&self.exit))).await {
-                Ok(Some((stream, answer))) if answer.status() == StatusCode::OK => {
-                    return Ok(Tunnel { stream, quic: line.quic, flows: line.flows });
+            let next = {
+                let ways = ways.borrow_and_update();
+                let fresh = ways.iter().filter(|way| !asked.contains(&way.line.id)).map(|way| &way.line);
+                let id = fastest(fresh).map(|line| line.id);
+                ways.iter().find(|way| Some(way.line.id) == id).cloned()
+            };
+            match next {
+                // Only the answer of a line that works can be waited for.
+                Some(mut way) if doubts.is_empty() => {
+                    asked.insert(way.line.id);
+                    let (request, mut doubt) = (request(&self.exit), way.line.doubts());
+                    doubts.spawn(async move { doubt.wait_for(|is_doubted| *is_doubted).await.is_ok() });
+                    answers.spawn(async move {
+                        let answer = timeout(ANSWER_TIME, ask(&mut way.asking, request)).await;
+                        (way, answer.map_err(|_| Unreached::TimedOut))
+                    });
+                    continue;
                 }
-                Ok(Some((_, answer))) => {
-                    let header = answer.headers().get("proxy-status").and_then(|value| value.to_str().ok());
-                    return Err(Unreached::read(answer.status(), header));
-                }
-                Ok(None) => {
-                    let next = timeout_at(end, lines.changed()).await;
-                    next.ok().and_then(Result::ok).ok_or(Unreached::NoExit)?;
-                }
-                Err(_) => return Err(Unreached::TimedOut),
+                _ => {}
             }
+            let (may_wait, is_asked) = (doubts.is_empty(), !answers.is_empty());
+            let changed = async {
+                // Who is asked answers in time.
+                let end = if is_asked { end + ANSWER_TIME } else { end };
+                let changed = timeout_at(end, ways.changed()).await;
+                changed.ok().and_then(Result::ok).ok_or(Unreached::NoExit)
+            };
+            tokio::select! {
+                Some(Ok((way, answer))) = answers.join_next() => match answer? {
+                    Some((stream, answer)) => return accepted(&answer).map(|()| (way, stream)),
+                    None => doubts.abort_all(),
+                },
+                Some(_) = doubts.join_next() => {}
+                changed = changed, if may_wait => changed?,
+            }
+            while doubts.try_join_next().is_some() {}
         }
     }
-}
 
-/// Sends a request, and waits for the answer; nothing if the connection does not carry it.
-async fn ask(asking: &mut Asking, request: Request<()>) -> Option<(Stream, Response<()>)> {
-    let mut stream = asking.send_request(request).await.ok()?;
-    let answer = stream.recv_response().await.ok()?;
-    Some((stream, answer))
-}
-
-impl Exit {
-    /// The name or address of the exit, as requests to itself have it.
-    fn authority(&self) -> String {
-        Host::parse(&self.url.host).map_or_else(|_| "exit".to_owned(), |host| host.to_string())
-    }
-
-    fn request_for_packets(&self, target: &Target) -> Request<()> {
-        let uri = Uri::builder().scheme("https").authority(self.authority()).path_and_query(packets::path(target));
-        let uri = uri.build().expect("targets are written as parts of paths");
-        let mut request = self.request(Method::CONNECT, "exit");
-        *request.uri_mut() = uri;
-        request.extensions_mut().insert(Carried::CONNECT_UDP);
-        request.headers_mut().insert(CAPSULES.0, HeaderValue::from_static(CAPSULES.1));
-        request
-    }
-
-    fn request(&self, method: Method, authority: &str) -> Request<()> {
-        let uri = Uri::builder().authority(authority);
-        let uri = if method == Method::CONNECT { uri } else { uri.scheme("https").path_and_query("/") };
-        let uri = uri.build().expect("targets are written as authorities");
-        let request = Request::builder().method(method).uri(uri);
-        let request = request.header(header::PROXY_AUTHORIZATION, self.token.header());
-        request.header(CONTROL, &self.control).body(()).expect("tokens and names of controls are plain")
-    }
-}
-
-/// Keeps a connection to the exit; does not return.
-async fn keep(exit: Arc<Exit>, give: watch::Sender<Option<Line>>, tell: impl Fn(UplinkState) + Send + Sync) {
-    let mut pause = BACK_OFF.0;
-    loop {
-        let reason = match connect(&exit).await {
-            Ok(session) => {
-                let reason = hold(&exit, &session.session, &give, &tell).await;
-                if give.send_replace(None).is_some() {
-                    pause = BACK_OFF.0;
-                }
-                reason
-            }
-            Err(error) => error,
+    /// Carries a flow: over the stream that has opened it, and over all other lines when that is worth it.
+    async fn spread(self, flow: Arc<Flow>, (number, target): (u64, Target), (way, stream): (Way, Stream)) {
+        let mut ways = self.ways.0.subscribe();
+        let mut tried = HashSet::from([way.line.id]);
+        let mut parts = JoinSet::new();
+        let attach = |flow: &Arc<Flow>, line: Arc<Line>, stream: Stream| {
+            let (sends, receives) = stream.split();
+            flow.attach(line, sends, Receiving::new(receives))
         };
-        tell(UplinkState::Down(reason));
-        sleep(pause).await;
-        pause = (2 * pause).min(BACK_OFF.1);
-    }
-}
-
-/// Uses a connection until it is lost; why it was.
-async fn hold(
-    exit: &Exit,
-    session: &Session,
-    give: &watch::Sender<Option<Line>>,
-    tell: &(impl Fn(UplinkState) + Send + Sync),
-) -> String {
-    let (mut keeping, mut asking) = match http3::ask(session.connection().clone()).await {
-        Ok(both) => both,
-        Err(error) => return error,
-    };
-    let flows = Flows::new(session.connection().clone());
-    let line = Line { asking: asking.clone(), quic: session.connection().clone(), flows: flows.clone() };
-    let using = async {
-        // The exit waits for the token, and it alone knows whether it is right.
-        let request = exit.request(Method::OPTIONS, &exit.authority());
-        match timeout(ANSWER_TIME, ask(&mut asking, request)).await {
-            Ok(Some((_, answer))) if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
-                return Unreached::Unknown.to_string();
+        parts.spawn(attach(&flow, way.line, stream));
+        flow.wants_more().await;
+        while !flow.has_ended() {
+            for mut way in ways.borrow_and_update().clone() {
+                if tried.insert(way.line.id) {
+                    let request = self.exit.request_for_part(&target, Part { flow: number, joins: true });
+                    let flow = flow.clone();
+                    parts.spawn(async move {
+                        match timeout(ANSWER_TIME, ask(&mut way.asking, request)).await {
+                            Ok(Some((stream, answer))) if answer.status() == StatusCode::OK => {
+                                attach(&flow, way.line, stream).await;
+                            }
+                            // The exit does not know the flow any more.
+                            Ok(Some(_)) => flow.abort(),
+                            _ => {}
+                        }
+                    });
+                }
             }
-            Ok(_) => {}
-            Err(_) => return "the exit does not answer".to_owned(),
+            tokio::select! {
+                changed = ways.changed() => if changed.is_err() { break },
+                () = flow.ended() => {}
+            }
         }
-        give.send_replace(Some(line));
-        watch_paths(session, tell).await
+        while parts.join_next().await.is_some() {}
+    }
+}
+
+/// Whether an answer is that of a target.
+fn accepted(answer: &Response<()>) -> Result<(), Unreached> {
+    if answer.status() == StatusCode::OK {
+        return Ok(());
+    }
+    let header = answer.headers().get("proxy-status").and_then(|value| value.to_str().ok());
+    Err(Unreached::read(answer.status(), header))
+}
+
+/// Keeps all lines; does not return.
+async fn keep_all(exit: Arc<Exit>, ways: Arc<Ways>, tell: impl Fn(UplinkState) + Send + Sync + 'static) {
+    let (group, id) = match (Group::new(&exit.protocol), BundleId::random()) {
+        (Ok(group), Some(id)) => (group, id),
+        (Err(error), _) => return tell(UplinkState::Down(error.to_string())),
+        (_, None) => return tell(UplinkState::Down("the system has no random numbers".to_owned())),
     };
-    tokio::select! {
-        _ = std::future::poll_fn(|context| keeping.poll_close(context)) => lost(session),
-        () = flows.pass_on() => lost(session),
-        reason = using => reason,
+    let count = exit.via.len().max(1) + exit.backup.len();
+    if count > MOST_LINES {
+        return tell(UplinkState::Down(format!("{count} paths are too many; a proxy may have {MOST_LINES}")));
     }
-}
-
-/// Why a connection was lost.
-fn lost(session: &Session) -> String {
-    match session.connection().close_reason() {
-        Some(ConnectionError::ApplicationClosed(_)) => "the exit has closed the connection".to_owned(),
-        Some(ConnectionError::TimedOut) => "no path answers any more".to_owned(),
-        Some(other) => other.to_string(),
-        None => "the exit breaks the rules of HTTP/3".to_owned(),
+    let bundle = Bundle::new(group, true);
+    let mut all: Vec<(Vec<String>, bool)> = exit.via.iter().map(|via| (vec![via.clone()], false)).collect();
+    if all.is_empty() {
+        all.push((Vec::new(), false));
     }
-}
-
-async fn connect(exit: &Exit) -> Result<ClientSession, String> {
-    let server = Server {
-        url: &exit.url,
-        authorities: exit.authorities.as_deref(),
-        via: &exit.via,
-        backup: &exit.backup,
-        protocol: &exit.protocol,
-        application: Application { alpn: ALPN, quic_config: proxying() },
-    };
-    server.connect().await.map_err(|error| error.to_string())
-}
-
-/// Tells of paths that come and go, and fits the send buffer to their windows; does not return.
-async fn watch_paths(session: &Session, tell: &impl Fn(UplinkState)) -> String {
-    let mut tick = interval(TICK);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut told: Option<Vec<(String, bool)>> = None;
-    loop {
-        tick.tick().await;
-        session.fit_send_window();
-        let paths = session.paths();
-        let open = Some(paths.iter().map(|path| (path.label.clone(), path.is_open)).collect());
-        if open != told {
-            told = open;
-            tell(UplinkState::Up(paths));
-        }
+    all.extend(exit.backup.iter().map(|via| (vec![via.clone()], true)));
+    let board = Arc::new(Board::new(all.iter().map(|(via, _)| via.concat()), tell));
+    let mut lines = JoinSet::new();
+    for (number, (via, is_backup)) in (0_u8..).zip(all) {
+        let greeting = Greeting { bundle: id, number, is_backup };
+        lines.spawn(keep(exit.clone(), greeting, via, (bundle.clone(), ways.clone(), board.clone())));
     }
+    while lines.join_next().await.is_some() {}
 }

@@ -1,0 +1,110 @@
+//! A line: a connection of one path between a proxy and its exit.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anabranch_live::PathReport;
+use anabranch_live::quic::{Connection, ConnectionError, Path, PathId, VarInt};
+use anabranch_live::session::Session;
+use tokio::sync::watch;
+
+use crate::flow::schedule::Pace;
+use crate::http3::close;
+
+/// What is known of a line before its first round trip.
+const FIRST: Pace =
+    Pace { rtt: Duration::from_millis(100), jitter: Duration::from_millis(50), window: 14_720, queued: 0 };
+
+/// The code with which a line is closed that another replaces.
+const SILENT: u32 = 0x616e_6100;
+
+/// Numbers of lines, over all bundles.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// A line at one end.
+pub(crate) struct Line {
+    /// Number among the lines of its bundle, which its successor has too.
+    pub number: u8,
+    /// Whether it carries data only while no other can.
+    pub is_backup: bool,
+    /// A number that no other line of this process has.
+    pub id: u64,
+    session: Arc<Session>,
+    pace: Mutex<Pace>,
+    is_doubted: watch::Sender<bool>,
+}
+
+impl Line {
+    /// The line of a connection.
+    pub fn new(number: u8, is_backup: bool, session: Arc<Session>) -> Arc<Self> {
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let line =
+            Self { number, is_backup, id, session, pace: Mutex::new(FIRST), is_doubted: watch::channel(false).0 };
+        line.measure();
+        Arc::new(line)
+    }
+
+    /// The connection.
+    pub fn quic(&self) -> &Connection {
+        self.session.connection()
+    }
+
+    /// The path of the connection.
+    pub fn path(&self) -> Option<Path> {
+        self.quic().path(PathId::ZERO)
+    }
+
+    /// Counts and state of the path.
+    pub fn report(&self) -> Option<PathReport> {
+        self.session.paths().into_iter().next()
+    }
+
+    /// The round trip and the window of the line.
+    pub fn pace(&self) -> Pace {
+        *self.pace.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Measures the line anew, and fits the send buffer to its window.
+    pub fn measure(&self) {
+        let Some(path) = self.path() else { return };
+        let mut pace = self.pace();
+        if let Some((rtt, jitter)) = self.session.round_trips().first() {
+            (pace.rtt, pace.jitter) = (*rtt, *jitter);
+        }
+        pace.window = path.stats().cwnd;
+        *self.pace.lock().unwrap_or_else(PoisonError::into_inner) = pace;
+        self.session.fit_send_window_closely();
+    }
+
+    /// Whether the line is silent though others are not.
+    pub fn is_doubted(&self) -> bool {
+        *self.is_doubted.borrow()
+    }
+
+    /// Notes whether the line is doubted.
+    pub fn doubt(&self, is_doubted: bool) {
+        self.is_doubted.send_if_modified(|before| std::mem::replace(before, is_doubted) != is_doubted);
+    }
+
+    /// Changes of whether the line is doubted.
+    pub fn doubts(&self) -> watch::Receiver<bool> {
+        self.is_doubted.subscribe()
+    }
+
+    /// Lines of lower rank carry data first.
+    pub fn rank(&self) -> (bool, bool) {
+        (self.is_doubted(), self.is_backup)
+    }
+
+    /// Closes the connection, whose bundle goes on.
+    pub fn close(&self) {
+        close(self.quic(), VarInt::from_u32(SILENT), b"");
+    }
+
+    /// Whether the other end has closed the connection for good.
+    pub fn was_left(&self) -> bool {
+        let reason = self.quic().close_reason();
+        matches!(reason, Some(ConnectionError::ApplicationClosed(close)) if close.error_code != VarInt::from_u32(SILENT))
+    }
+}

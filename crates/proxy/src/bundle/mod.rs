@@ -1,0 +1,90 @@
+//! The lines of a proxy to its exit: connections of one path each, under one control, and the flows over them.
+//!
+//! Each end chooses the line for what it sends: bulk takes all that bring it sooner, small exchanges the fastest, and backup
+//! lines carry what no other can. A line that falls silent is left at once.
+
+pub(crate) mod carrier;
+pub(crate) mod greeting;
+pub(crate) mod line;
+mod silence;
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use anabranch_live::control::Group;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use self::line::Line;
+use self::silence::Watch;
+
+/// The most lines of a bundle.
+pub(crate) const MOST_LINES: usize = 16;
+
+/// Time between looks at a bundle without lines.
+const SELDOM: Duration = Duration::from_millis(100);
+
+/// The lines between a proxy and its exit, at one end.
+pub(crate) struct Bundle {
+    /// The control of all lines.
+    pub group: Arc<Group>,
+    lines: watch::Sender<Vec<Arc<Line>>>,
+}
+
+impl Bundle {
+    /// A bundle without lines, whose lines are watched until it is dropped. At the side of the client, `closes`, lines that
+    /// stay silent are closed.
+    pub fn new(group: Arc<Group>, closes: bool) -> Arc<Self> {
+        let bundle = Arc::new(Self { group, lines: watch::channel(Vec::new()).0 });
+        tokio::spawn(watch_over(Arc::downgrade(&bundle), closes));
+        bundle
+    }
+
+    /// Adds a line; one with the same number is its predecessor, and is closed. False if there are too many.
+    pub fn add(&self, line: Arc<Line>) -> bool {
+        let mut is_added = false;
+        self.lines.send_modify(|lines| {
+            lines.retain(|other| {
+                let is_old = other.number == line.number;
+                if is_old {
+                    other.close();
+                }
+                !is_old
+            });
+            is_added = lines.len() < MOST_LINES;
+            if is_added {
+                lines.push(line);
+            }
+        });
+        is_added
+    }
+
+    /// Removes a line.
+    pub fn remove(&self, line: &Arc<Line>) {
+        self.lines.send_modify(|lines| lines.retain(|other| !Arc::ptr_eq(other, line)));
+    }
+}
+
+/// Looks at the lines of a bundle until it is dropped.
+async fn watch_over(bundle: Weak<Bundle>, closes: bool) {
+    let mut watch = Watch::new(closes);
+    let mut next = Instant::now();
+    loop {
+        sleep_until(next).await;
+        let Some(bundle) = bundle.upgrade() else { return };
+        let lines = bundle.lines.borrow().clone();
+        next = if lines.is_empty() { Instant::now() + SELDOM } else { watch.look(&lines) };
+    }
+}
+
+/// The lines that carry data now: those that are not doubted, and backup lines if there is no other; all where all are
+/// doubted.
+pub(crate) fn usable<'a>(lines: impl Iterator<Item = &'a Arc<Line>> + Clone) -> Vec<&'a Arc<Line>> {
+    let least = lines.clone().map(|line| line.rank()).min();
+    lines.filter(|line| Some(line.rank()) == least).collect()
+}
+
+/// The line over which a small message arrives first.
+pub(crate) fn fastest<'a>(lines: impl Iterator<Item = &'a Arc<Line>> + Clone) -> Option<&'a Arc<Line>> {
+    usable(lines).into_iter().min_by_key(|line| line.pace().rtt)
+}

@@ -1,0 +1,144 @@
+//! The bundles of an exit: the lines of each proxy, and the flows over them.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use anabranch_live::control::{Group, Unsuited};
+use anabranch_live::running::Events;
+use anabranch_proto::Protocol;
+use ring::digest::{SHA256, digest};
+use tokio::sync::watch;
+
+use super::{Client, ExitEvent};
+use crate::bundle::Bundle;
+use crate::bundle::carrier::Flow;
+use crate::bundle::greeting::{BundleId, Part};
+use crate::tunnel::Carried;
+use crate::unreached::Unreached;
+
+/// What becomes of the connection to a target: nothing is known until it stands or has failed.
+pub(super) type Dialed = Option<Result<Arc<Flow>, Unreached>>;
+
+/// A proxy: its lines, and its flows over them.
+pub(super) struct Proxy {
+    /// The lines.
+    pub bundle: Arc<Bundle>,
+    /// First address of its first line.
+    remote: String,
+    flows: Mutex<HashMap<u64, watch::Receiver<Dialed>>>,
+    tunnels: AtomicU64,
+    sent: AtomicU64,
+    received: AtomicU64,
+    events: Events<ExitEvent>,
+}
+
+impl Drop for Proxy {
+    /// Tells that the proxy has left, with its last line and its last flow.
+    fn drop(&mut self) {
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        self.events.tell(ExitEvent::Left(Client {
+            remote: std::mem::take(&mut self.remote),
+            is_known: true,
+            tunnels: load(&self.tunnels),
+            sent: load(&self.sent),
+            received: load(&self.received),
+        }));
+    }
+}
+
+/// What a stream is to a flow.
+pub(super) enum Place {
+    /// The first: whoever has it connects to the target.
+    First(watch::Sender<Dialed>),
+    /// Another: the connection stands or is being made.
+    Other(watch::Receiver<Dialed>),
+    /// There is no such flow.
+    None,
+}
+
+impl Proxy {
+    /// The place of a stream.
+    pub fn place(&self, part: Part) -> Place {
+        match self.lock().entry(part.flow) {
+            Entry::Occupied(known) => Place::Other(known.get().clone()),
+            Entry::Vacant(_) if part.joins => Place::None,
+            Entry::Vacant(new) => {
+                let (give, dialed) = watch::channel(None);
+                new.insert(dialed);
+                Place::First(give)
+            }
+        }
+    }
+
+    /// Counts a connection to a target.
+    pub fn begins(&self) {
+        self.tunnels.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Forgets a flow, which has carried these bytes.
+    pub fn ends(&self, flow: u64, carried: Carried) {
+        self.lock().remove(&flow);
+        self.count(carried);
+    }
+
+    /// Counts bytes.
+    pub fn count(&self, carried: Carried) {
+        self.received.fetch_add(carried.into_stream, Ordering::Relaxed);
+        self.sent.fetch_add(carried.out_of_stream, Ordering::Relaxed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, watch::Receiver<Dialed>>> {
+        self.flows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The proxies of an exit.
+pub(super) struct Proxies {
+    all: Mutex<HashMap<Key, Weak<Proxy>>>,
+    control: Protocol,
+    events: Events<ExitEvent>,
+}
+
+/// Digest of what a client shows, and the number of its bundle: nobody takes part in the bundle of another.
+type Key = ([u8; 32], BundleId);
+
+impl Proxies {
+    /// None, with a control for those that name no other.
+    pub fn new(control: Protocol, events: Events<ExitEvent>) -> Self {
+        Self { all: Mutex::default(), control, events }
+    }
+
+    /// The proxy with a bundle of this number that shows this token. If it is new its address is `remote`, and its control
+    /// that of its name, if it has one that suits.
+    ///
+    /// # Errors
+    /// If the control of the exit does not suit.
+    pub fn find(
+        &self,
+        shown: &[u8],
+        id: BundleId,
+        (remote, control): (String, Option<Protocol>),
+    ) -> Result<Arc<Proxy>, Unsuited> {
+        let mut token = [0; 32];
+        token.copy_from_slice(digest(&SHA256, shown).as_ref());
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(proxy) = all.get(&(token, id)).and_then(Weak::upgrade) {
+            return Ok(proxy);
+        }
+        all.retain(|_, proxy| proxy.strong_count() > 0);
+        let group = Group::new(control.as_ref().unwrap_or(&self.control))?;
+        let proxy = Arc::new(Proxy {
+            bundle: Bundle::new(group, false),
+            remote,
+            flows: Mutex::default(),
+            tunnels: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            events: self.events.clone(),
+        });
+        all.insert((token, id), Arc::downgrade(&proxy));
+        Ok(proxy)
+    }
+}

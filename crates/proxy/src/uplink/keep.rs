@@ -1,0 +1,196 @@
+//! The lines of a proxy, which are made again when they are lost.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anabranch_live::PathReport;
+use anabranch_live::connect::{ClientSession, Target as Server};
+use anabranch_live::quic::ConnectionError;
+use anabranch_live::session::Application;
+use http::StatusCode;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use super::requests::ask;
+use super::{ANSWER_TIME, Exit, UplinkState, Way, Ways};
+use crate::bundle::Bundle;
+use crate::bundle::greeting::{Greeting, LINE};
+use crate::bundle::line::Line;
+use crate::exit::proxying;
+use crate::http3::{self, ALPN};
+use crate::packets::flows::Flows;
+use crate::tunnel::Leaving;
+use crate::unreached::Unreached;
+
+/// Time before another try to connect: at first, and at most.
+const BACK_OFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(1));
+
+/// Time after which another attempt to connect begins beside one that has no answer, and the most of these.
+const AGAIN: Duration = Duration::from_secs(1);
+const MOST_ATTEMPTS: usize = 2;
+
+/// The longest that an attempt takes.
+const CONNECT_TIME: Duration = Duration::from_secs(8);
+
+/// The states of all lines, and who hears of them.
+pub(super) struct Board {
+    /// The last report of each line, and why it is down if it is.
+    lines: Mutex<Vec<(PathReport, Option<String>)>>,
+    tell: Box<dyn Fn(UplinkState) + Send + Sync>,
+}
+
+impl Board {
+    /// A board for lines over these local addresses or interfaces, none of which is up.
+    pub fn new(names: impl IntoIterator<Item = String>, tell: impl Fn(UplinkState) + Send + Sync + 'static) -> Self {
+        let down = |label| (PathReport::closed(label), None);
+        Self { lines: Mutex::new(names.into_iter().map(down).collect()), tell: Box::new(tell) }
+    }
+
+    /// Notes that a line is up.
+    fn up(&self, number: u8, report: Option<PathReport>) {
+        self.note(number, |line| {
+            let before = line.0.openings;
+            if let Some(report) = report {
+                line.0 = report;
+            }
+            (line.0.is_open, line.0.openings, line.1) = (true, before + 1, None);
+        });
+    }
+
+    /// Notes that a line is down, and why.
+    fn down(&self, number: u8, reason: String) {
+        self.note(number, |line| (line.0.is_open, line.1) = (false, Some(reason)));
+    }
+
+    fn note(&self, number: u8, change: impl FnOnce(&mut (PathReport, Option<String>))) {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = lines.clone();
+        change(&mut lines[usize::from(number)]);
+        if *lines == before {
+            return;
+        }
+        let reports = lines.iter().map(|(report, _)| report.clone()).collect::<Vec<_>>();
+        let state = if reports.iter().any(|report| report.is_open) {
+            UplinkState::Up(reports)
+        } else {
+            let mut reasons: Vec<&str> = lines.iter().filter_map(|(_, reason)| reason.as_deref()).collect();
+            reasons.dedup();
+            UplinkState::Down(reasons.join("; "))
+        };
+        drop(lines);
+        (self.tell)(state);
+    }
+}
+
+/// Keeps a line; does not return.
+pub(super) async fn keep(
+    exit: Arc<Exit>,
+    greeting: Greeting,
+    via: Vec<String>,
+    (bundle, ways, board): (Arc<Bundle>, Arc<Ways>, Arc<Board>),
+) {
+    let mut pause = BACK_OFF.0;
+    loop {
+        let reason = match connect(&exit, &via, &bundle).await {
+            Ok(ClientSession { client, session, .. }) => {
+                let line = Line::new(greeting.number, greeting.is_backup, Arc::new(session));
+                let _leaving = Leaving(line.quic().clone());
+                let (reason, was_up) = hold(&exit, greeting, &line, (&bundle, &ways, &board)).await;
+                drop(client);
+                if was_up {
+                    pause = BACK_OFF.0;
+                }
+                reason
+            }
+            Err(reason) => reason,
+        };
+        board.down(greeting.number, reason);
+        sleep(pause).await;
+        pause = (2 * pause).min(BACK_OFF.1);
+    }
+}
+
+/// Connects: where there is no answer for a while another attempt begins, as the first may have lost its packets.
+async fn connect(exit: &Arc<Exit>, via: &[String], bundle: &Bundle) -> Result<ClientSession, String> {
+    let mut attempts = JoinSet::new();
+    loop {
+        if attempts.len() < MOST_ATTEMPTS {
+            let (exit, via, group) = (exit.clone(), via.to_vec(), bundle.group.clone());
+            attempts.spawn(async move {
+                let server = Server {
+                    url: &exit.url,
+                    authorities: exit.authorities.as_deref(),
+                    via: &via,
+                    backup: &[],
+                    protocol: &exit.protocol,
+                    application: Application { alpn: ALPN, quic_config: proxying() },
+                };
+                let connecting = timeout(CONNECT_TIME, server.connect_under(&group)).await;
+                connecting.map_err(|_| "the exit does not answer".to_owned())?.map_err(|error| error.to_string())
+            });
+        }
+        tokio::select! {
+            Some(outcome) = attempts.join_next() => match outcome.unwrap_or_else(|error| Err(error.to_string())) {
+                Ok(session) => return Ok(session),
+                Err(reason) if attempts.is_empty() => return Err(reason),
+                Err(_) => {}
+            },
+            () = sleep(AGAIN) => {}
+        }
+    }
+}
+
+/// Uses a line until it is lost; why it was, and whether it was of use.
+async fn hold(
+    exit: &Exit,
+    greeting: Greeting,
+    line: &Arc<Line>,
+    (bundle, ways, board): (&Bundle, &Ways, &Board),
+) -> (String, bool) {
+    let (mut keeping, mut asking) = match http3::ask(line.quic().clone()).await {
+        Ok(both) => both,
+        Err(error) => return (error, false),
+    };
+    let flows = Flows::new(line.quic().clone());
+    let way = Way { line: line.clone(), asking: asking.clone(), flows: flows.clone() };
+    let mut was_up = false;
+    let using = async {
+        // The exit waits for the token, and it alone knows whether it is right.
+        match timeout(ANSWER_TIME, ask(&mut asking, exit.greeting(greeting))).await {
+            Ok(Some((_, answer))) if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+                return Unreached::Unknown.to_string();
+            }
+            Ok(Some((_, answer))) if answer.headers().contains_key(LINE) => {}
+            Ok(Some((_, answer))) if answer.status() == StatusCode::SERVICE_UNAVAILABLE => {
+                return Unreached::Busy.to_string();
+            }
+            Ok(Some(_)) => return "the other end is no exit of anabranch, or one of another version".to_owned(),
+            Ok(None) => return lost(line),
+            Err(_) => return "the exit does not answer".to_owned(),
+        }
+        was_up = true;
+        bundle.add(line.clone());
+        ways.add(way);
+        board.up(greeting.number, line.report());
+        std::future::pending().await
+    };
+    let reason = tokio::select! {
+        _ = std::future::poll_fn(|context| keeping.poll_close(context)) => lost(line),
+        () = flows.pass_on() => lost(line),
+        reason = using => reason,
+    };
+    bundle.remove(line);
+    ways.remove(line);
+    (reason, was_up)
+}
+
+/// Why a connection was lost.
+fn lost(line: &Line) -> String {
+    match line.quic().close_reason() {
+        Some(ConnectionError::ApplicationClosed(_)) => "the exit has closed the connection".to_owned(),
+        Some(ConnectionError::TimedOut) => "no path answers any more".to_owned(),
+        Some(ConnectionError::LocallyClosed) => "the path was silent".to_owned(),
+        Some(other) => other.to_string(),
+        None => "the exit breaks the rules of HTTP/3".to_owned(),
+    }
+}
