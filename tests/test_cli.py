@@ -48,6 +48,15 @@ def test_solve_prints_rates_levels_bottlenecks_and_proof(topology):
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("command", [["--help"], ["solve", "{}", "--demands", "uniform:3Mbit/s"]])
+def test_where_nobody_reads_on_it_leaves_without_words(topology, command):
+    words = [word.format(topology) for word in command]
+    with subprocess.Popen([*PROGRAM, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        program.stdout.close()
+        assert program.stderr.read() == b""
+    assert program.returncode == 1
+
+
 @pytest.mark.slow
 def test_solve_writes_tables_and_a_figure_and_nothing_else(topology, tmp_path):
     out, figure = tmp_path / "runs" / "one", tmp_path / "pictures" / "abc.svg"

@@ -3,6 +3,7 @@
 import hashlib
 import http.server
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -109,6 +110,27 @@ def test_both_paths_are_open(pair: Pair) -> None:
     while not any("127.0.0.2" in line and "127.0.0.3" in line for line in pair.proxy.lines):
         assert time.monotonic() < deadline, pair.proxy.lines
         time.sleep(0.02)
+
+
+def test_nobody_who_leaves_sends_the_proxy_a_signal(pair: Pair) -> None:
+    for own in (pair.proxy, pair.exit):
+        status = Path(f"/proc/{own.process.pid}/status").read_text(encoding="ascii")
+        ignored = int(next(line.split()[1] for line in status.splitlines() if line.startswith("SigIgn:")), 16)
+        assert ignored >> (signal.SIGPIPE - 1) & 1
+
+
+def test_a_program_that_leaves_amid_an_answer_ends_nothing_else(pair: Pair, web: tuple[str, Path]) -> None:
+    url, file = web
+    port = int(url.split(":")[2].split("/")[0])
+    for _ in range(10):
+        with closing(socket.create_connection(("127.0.0.1", int(pair.socks.rsplit(":", 1)[1])), LONG_S)) as program:
+            program.sendall(b"\x05\x01\x00\x05\x01\x00\x01\x7f\x00\x00\x01" + port.to_bytes(2, "big"))
+            program.sendall(b"GET /large.bin HTTP/1.0\r\n\r\n")
+            # The answers of SOCKS take 12 bytes.
+            with program.makefile("rb") as answer:
+                assert len(answer.read(1000)) == 1000
+    done = curl("-x", pair.socks, url)
+    assert done.stdout == file.read_bytes(), (done.stderr, pair.proxy.lines)
 
 
 def test_curl_says_why_a_target_is_not_reached(pair: Pair) -> None:

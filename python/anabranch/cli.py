@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-import signal
 import sys
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
@@ -144,9 +144,6 @@ def options(
 
 def program() -> None:
     """Run the command line as a process."""
-    # Where nobody reads on, as with `| head`, leave as other programs do: at once, and without words.
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         interrupts.heed()
         main()
@@ -168,8 +165,19 @@ def main() -> None:
         sys.exit(interrupts.exit_code() if left.code == INTERRUPTED else left.code)
     except (ValueError, OverflowError) as error:
         _leave(WRONG_INPUT, error)
+    except BrokenPipeError:
+        _leave_quietly()
     except (SolverError, OSError, MemoryError) as error:
         _leave(FAILED, error)
+
+
+def _leave_quietly() -> NoReturn:
+    """Leave without words where nobody reads on, as with `| head`.
+
+    The signal for this stays ignored: it would also end servers whose clients leave.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(FAILED)
 
 
 def _leave(code: int, error: BaseException) -> NoReturn:

@@ -428,9 +428,12 @@ impl Flow {
 
     /// Takes in bytes ahead of those of a connection.
     pub fn write_first(&self, bytes: Bytes) {
-        let mut state = self.lock();
-        state.count(bytes.len() as u64, 0);
-        state.sender.write(bytes);
+        {
+            let mut state = self.lock();
+            state.count(bytes.len() as u64, 0);
+            state.sender.write(bytes);
+        }
+        self.wake_all();
     }
 
     /// Carries bytes of a connection until both directions have ended, or the flow has failed. Where it has failed the
