@@ -35,6 +35,7 @@ const AHEAD: f64 = 0.25;
 const LEAST_KEPT: u64 = 64 << 10;
 
 /// Least number of bytes that are kept where little is to be kept.
+#[cfg(target_os = "linux")]
 const LEAST_AHEAD: u64 = 16 << 10;
 
 /// Number of connections from which on a client must first prove its address.
@@ -553,7 +554,8 @@ impl Session {
 
     /// Limits the send buffer further than [`Self::fit_send_window`], where unsent data wait elsewhere and are counted
     /// there.
-    pub fn fit_send_window_closely(&self) {
+    #[cfg(target_os = "linux")]
+    pub(crate) fn fit_send_window_closely(&self) {
         let open = self.paths().into_iter().filter(|path| path.is_open);
         let windows: u64 = open.map(|path| path.window_bytes).sum();
         self.connection.set_send_window(windows.saturating_mul(2).clamp(LEAST_AHEAD, SEND_WINDOW.2));

@@ -24,14 +24,17 @@ use crate::tunnel::{Carried, Receives, Sends, keep_alive};
 /// The longest delay of news of what has arrived.
 const NEWS: Duration = Duration::from_millis(20);
 
+/// For how long a flow counts as bulk after there was no room for more of it.
+const LATELY: Duration = Duration::from_millis(100);
+
 /// For how long a flow waits for a line when it has none.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Bytes in one direction after which a flow takes all lines.
 const LARGE: u64 = 32 << 10;
 
-/// Bytes that wait to be sent: a multiple of the windows of all subflows, and a least number.
-const AHEAD: (u64, u64) = (3, 256 << 10);
+/// Bytes that wait for a subflow: a part of the windows of all, and a least number.
+const AHEAD: (u64, u64) = (2, 128 << 10);
 
 /// A flow at one end. Its subflows come and go.
 pub(crate) struct Flow {
@@ -57,6 +60,8 @@ struct State {
     is_left: bool,
     carried: Carried,
     is_large: bool,
+    /// When there was no room for more last.
+    full: Option<Instant>,
 }
 
 /// How a flow has ended.
@@ -159,11 +164,13 @@ impl State {
         if !usable(self.lines()).iter().any(|line| Arc::ptr_eq(line, &own.line)) {
             return false;
         }
-        let mut pace = first.line.pace();
-        if first.is_full {
-            pace.queued = pace.window;
-        }
-        takes(&own.line.pace(), &pace, self.sender.backlog())
+        // Who could not write just now has more than is seen here.
+        self.is_bulk() || takes(&own.line.pace(), &first.line.pace_when(first.is_full), self.sender.backlog())
+    }
+
+    /// Whether more waits than there was room for, a short time ago.
+    fn is_bulk(&self) -> bool {
+        self.sender.end().is_none() && self.full.is_some_and(|full| full.elapsed() < LATELY)
     }
 
     fn next(&mut self, own: u32) -> Next {
@@ -199,8 +206,12 @@ impl State {
         if head.is_empty() {
             return Next::Wait(due);
         }
+        let is_small = !self.is_bulk() && self.sender.backlog() == 0;
         if let Some(subflow) = self.subflows.get_mut(&own) {
             subflow.is_full = true;
+            if is_small {
+                subflow.line.let_pass();
+            }
         }
         Next::Send(head.freeze(), body)
     }
@@ -214,10 +225,19 @@ impl State {
         }
     }
 
-    /// Bytes that may wait to be sent.
+    /// Whether there is room for more; notes when there is none.
+    fn make_room(&mut self) -> Option<()> {
+        let has_room = self.sender.has_room(self.ahead());
+        if !has_room {
+            self.full = Some(Instant::now());
+        }
+        has_room.then_some(())
+    }
+
+    /// Bytes that may wait for a subflow.
     fn ahead(&self) -> u64 {
         let windows: u64 = self.lines().map(|line| line.pace().window).sum();
-        (AHEAD.0 * windows).max(AHEAD.1)
+        (windows / AHEAD.0).max(AHEAD.1)
     }
 }
 
@@ -234,6 +254,7 @@ impl Flow {
             is_left: false,
             carried: Carried::default(),
             is_large: false,
+            full: None,
         };
         let [to_send, to_take, room, changed] = std::array::from_fn(|_| Notify::new());
         Arc::new(Self { state: Mutex::new(state), to_send, to_take, room, changed })
@@ -358,6 +379,9 @@ impl Flow {
             let next = self.lock().next(own);
             match next {
                 Next::Send(head, body) => {
+                    if !body.is_empty() {
+                        self.room.notify_waiters();
+                    }
                     sends.send(head).await?;
                     if !body.is_empty() {
                         sends.send(body).await?;
@@ -483,7 +507,7 @@ impl Flow {
     async fn take_in(&self, reader: &mut (impl AsyncRead + Unpin)) -> Result<(), ()> {
         let mut piece = BytesMut::new();
         loop {
-            self.until(&self.room, |state| state.sender.has_room(state.ahead()).then_some(())).await;
+            self.until(&self.room, State::make_room).await;
             piece.reserve(MOST_PIECE);
             let read = reader.read_buf(&mut piece).await.map_err(|_| ())?;
             let is_large = {

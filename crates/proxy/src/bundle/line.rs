@@ -19,6 +19,15 @@ const FIRST: Pace =
 /// The code with which a line is closed that another replaces.
 const SILENT: u32 = 0x616e_6100;
 
+/// Bytes that wait in a connection before its window: a part of the window. What waits there waits for this line alone.
+const BUFFERED: u64 = 4;
+
+/// Least number of bytes that a connection takes.
+const LEAST_BUFFERED: u64 = 32 << 10;
+
+/// Bytes of small messages that a connection takes beyond these.
+const SMALL: u64 = 64 << 10;
+
 /// Numbers of lines, over all bundles.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -60,6 +69,12 @@ impl Line {
         self.session.paths().into_iter().next()
     }
 
+    /// The round trip and the window of the line; its connection is full, if it takes nothing now.
+    pub fn pace_when(&self, is_full: bool) -> Pace {
+        let pace = self.pace();
+        Pace { queued: if is_full { pace.window / BUFFERED } else { 0 }, ..pace }
+    }
+
     /// The round trip and the window of the line.
     pub fn pace(&self) -> Pace {
         *self.pace.lock().unwrap_or_else(PoisonError::into_inner)
@@ -74,7 +89,16 @@ impl Line {
         }
         pace.window = path.stats().cwnd;
         *self.pace.lock().unwrap_or_else(PoisonError::into_inner) = pace;
-        self.session.fit_send_window_closely();
+        self.take_ahead(pace, 0);
+    }
+
+    /// Takes some bytes more than bulk may fill, until the next measurement: those of small messages do not wait for others.
+    pub fn let_pass(&self) {
+        self.take_ahead(self.pace(), SMALL);
+    }
+
+    fn take_ahead(&self, pace: Pace, more: u64) {
+        self.quic().set_send_window((pace.window + pace.window / BUFFERED).max(LEAST_BUFFERED) + more);
     }
 
     /// Whether the line is silent though others are not.

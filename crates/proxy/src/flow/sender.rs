@@ -122,10 +122,11 @@ impl Sender {
         Self { limit, ..Self::default() }
     }
 
-    /// Whether more may be written where no more than `most` bytes are to be kept.
+    /// Whether more may be written where no more than `most` bytes are to wait for a subflow.
     pub fn has_room(&self, most: u64) -> bool {
         let ranges: usize = self.sent.values().map(VecDeque::len).sum();
-        !self.is_over && self.kept.end() - self.acked < most.min(MOST_KEPT) && ranges < MOST_RANGES
+        let end = self.kept.end();
+        !self.is_over && end - self.next < most && end - self.acked < MOST_KEPT && ranges < MOST_RANGES
     }
 
     /// Takes bytes.
