@@ -13,10 +13,10 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::line::Line;
-use super::{fastest, usable};
+use super::{Store, fastest, usable};
 use crate::flow::FlowError;
 use crate::flow::frame::{Frame, Frames, MOST_PIECE};
-use crate::flow::receiver::{Receiver, WINDOW};
+use crate::flow::receiver::{FIRST_WINDOW, Receiver};
 use crate::flow::schedule::takes;
 use crate::flow::sender::Sender;
 use crate::tunnel::{Carried, Receives, Sends, keep_alive};
@@ -38,6 +38,7 @@ const AHEAD: (u64, u64) = (2, 128 << 10);
 
 /// A flow at one end. Its subflows come and go.
 pub(crate) struct Flow {
+    store: Arc<Store>,
     state: Mutex<State>,
     /// There may be something to send.
     to_send: Notify,
@@ -62,6 +63,8 @@ struct State {
     is_large: bool,
     /// When there was no room for more last.
     full: Option<Instant>,
+    /// Bytes that the store has counted.
+    stored: u64,
 }
 
 /// How a flow has ended.
@@ -225,9 +228,16 @@ impl State {
         }
     }
 
+    /// Counts what waits, and takes as much from the other end as the store has room for.
+    fn account(&mut self, store: &Store) {
+        let now = self.receiver.waiting() + self.sender.kept();
+        store.change(std::mem::replace(&mut self.stored, now), now);
+        self.receiver.narrow(store.share());
+    }
+
     /// Whether there is room for more; notes when there is none.
-    fn make_room(&mut self) -> Option<()> {
-        let has_room = self.sender.has_room(self.ahead());
+    fn make_room(&mut self, store: &Store) -> Option<()> {
+        let has_room = self.sender.has_room(self.ahead()) && self.sender.kept() < store.share().max(FIRST_WINDOW);
         if !has_room {
             self.full = Some(Instant::now());
         }
@@ -241,12 +251,18 @@ impl State {
     }
 }
 
+impl Drop for Flow {
+    fn drop(&mut self) {
+        self.store.change(self.lock().stored, 0);
+    }
+}
+
 impl Flow {
-    /// A flow without subflows.
-    pub fn new() -> Arc<Self> {
+    /// A flow without subflows, whose bytes are counted in a store.
+    pub fn new(store: Arc<Store>) -> Arc<Self> {
         let state = State {
-            sender: Sender::new(WINDOW),
-            receiver: Receiver::new(),
+            sender: Sender::new(FIRST_WINDOW),
+            receiver: Receiver::new(FIRST_WINDOW),
             subflows: BTreeMap::new(),
             next: 0,
             told: Instant::now(),
@@ -255,9 +271,10 @@ impl Flow {
             carried: Carried::default(),
             is_large: false,
             full: None,
+            stored: 0,
         };
         let [to_send, to_take, room, changed] = std::array::from_fn(|_| Notify::new());
-        Arc::new(Self { state: Mutex::new(state), to_send, to_take, room, changed })
+        Arc::new(Self { store, state: Mutex::new(state), to_send, to_take, room, changed })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -429,6 +446,7 @@ impl Flow {
                     }
                 }
                 is_urgent |= has_news && state.receiver.has_news();
+                state.account(&self.store);
             }
             if has_news {
                 self.to_take.notify_waiters();
@@ -507,7 +525,7 @@ impl Flow {
     async fn take_in(&self, reader: &mut (impl AsyncRead + Unpin)) -> Result<(), ()> {
         let mut piece = BytesMut::new();
         loop {
-            self.until(&self.room, State::make_room).await;
+            self.until(&self.room, |state| state.make_room(&self.store)).await;
             piece.reserve(MOST_PIECE);
             let read = reader.read_buf(&mut piece).await.map_err(|_| ())?;
             let is_large = {
@@ -517,6 +535,7 @@ impl Flow {
                 } else {
                     state.sender.write(piece.split().freeze());
                 }
+                state.account(&self.store);
                 state.count(read as u64, 0)
             };
             if is_large {
@@ -545,6 +564,7 @@ impl Flow {
             writer.write_all_buf(&mut piece).await.map_err(|_| ())?;
             let (is_large, is_urgent) = {
                 let mut state = self.lock();
+                state.account(&self.store);
                 (state.count(0, count), state.receiver.is_urgent())
             };
             if is_large {

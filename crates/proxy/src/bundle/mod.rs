@@ -8,6 +8,7 @@ pub(crate) mod greeting;
 pub(crate) mod line;
 mod silence;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -21,8 +22,32 @@ use self::silence::Watch;
 /// The most lines of a bundle.
 pub(crate) const MOST_LINES: usize = 16;
 
+/// Bytes that may wait in all flows of a bundle, besides a few of each; and the part of what is free that one flow may take.
+const MOST_WAITING: u64 = 256 << 20;
+const SHARE: u64 = 8;
+
 /// Time between looks at a bundle without lines.
 const SELDOM: Duration = Duration::from_millis(100);
+
+/// Bytes that wait in the flows of a bundle, at one end.
+#[derive(Debug, Default)]
+pub(crate) struct Store(AtomicU64);
+
+impl Store {
+    /// Counts a flow in which other bytes wait than before.
+    fn change(&self, before: u64, now: u64) {
+        if now >= before {
+            self.0.fetch_add(now - before, Ordering::Relaxed);
+        } else {
+            self.0.fetch_sub(before - now, Ordering::Relaxed);
+        }
+    }
+
+    /// Bytes that may wait in a flow: a part of what is free, so that one leaves room for others.
+    fn share(&self) -> u64 {
+        MOST_WAITING.saturating_sub(self.0.load(Ordering::Relaxed)) / SHARE
+    }
+}
 
 /// The lines between a proxy and its exit, at one end.
 pub(crate) struct Bundle {

@@ -12,9 +12,9 @@ use ring::digest::{SHA256, digest};
 use tokio::sync::watch;
 
 use super::{Client, ExitEvent};
-use crate::bundle::Bundle;
 use crate::bundle::carrier::Flow;
 use crate::bundle::greeting::{BundleId, Part};
+use crate::bundle::{Bundle, Store};
 use crate::tunnel::Carried;
 use crate::unreached::Unreached;
 
@@ -25,6 +25,8 @@ pub(super) type Dialed = Option<Result<Arc<Flow>, Unreached>>;
 pub(super) struct Proxy {
     /// The lines.
     pub bundle: Arc<Bundle>,
+    /// What waits in its flows.
+    pub store: Arc<Store>,
     /// First address of its first line.
     remote: String,
     flows: Mutex<HashMap<u64, watch::Receiver<Dialed>>>,
@@ -131,6 +133,7 @@ impl Proxies {
         let group = Group::new(control.as_ref().unwrap_or(&self.control))?;
         let proxy = Arc::new(Proxy {
             bundle: Bundle::new(group, false),
+            store: Arc::default(),
             remote,
             flows: Mutex::default(),
             tunnels: AtomicU64::new(0),

@@ -353,7 +353,7 @@ impl Exit {
         let permit = self.room.clone().try_acquire_owned().map_err(|_| Unreached::Busy)?;
         let tcp = dial(target, &self.rules).await?;
         proxy.begins();
-        let flow = Flow::new();
+        let flow = Flow::new(proxy.store.clone());
         let (own, proxy) = (flow.clone(), proxy.clone());
         tokio::spawn(async move {
             let carried = own.join(tcp).await;

@@ -10,10 +10,13 @@ use super::sender::Pieces;
 /// The most bytes that wait: for those before them, or to be taken.
 pub const WINDOW: u64 = 16 << 20;
 
+/// Bytes that the other end may send at first.
+pub const FIRST_WINDOW: u64 = 64 << 10;
+
 /// The most pieces that wait for those before them: small ones take more memory than their bytes.
 const MOST_PIECES: usize = 1 << 15;
 
-/// Bytes after which the other end has to hear that they are here.
+/// Bytes after which the other end has to hear that they are here: these, or a quarter of the window.
 const TOLD_EACH: u64 = WINDOW / 64;
 
 /// The receiving end of a flow.
@@ -28,18 +31,34 @@ pub struct Receiver {
     ready: Pieces,
     /// Pieces that wait for those before them. None overlap.
     waiting: BTreeMap<u64, Bytes>,
+    /// Bytes of these.
+    waiting_bytes: u64,
     end: Option<u64>,
     /// What the other end was told last.
     told: u64,
     told_limit: u64,
     /// Whether that may be lost.
     is_told_lost: bool,
+    /// Bytes that the other end may send at first, and the most that may wait now.
+    first: u64,
+    most: u64,
 }
 
 impl Receiver {
-    /// A flow of which nothing is here.
-    pub fn new() -> Self {
-        Self { told_limit: WINDOW, ..Self::default() }
+    /// A flow of which nothing is here, and this number of bytes may come at first: then twice as many as were taken, up
+    /// to [`WINDOW`].
+    pub fn new(first: u64) -> Self {
+        Self { told_limit: first, first, most: WINDOW, ..Self::default() }
+    }
+
+    /// Takes no more bytes than these before those that are here are taken; at least as many as at first.
+    pub fn narrow(&mut self, most: u64) {
+        self.most = most.clamp(self.first, WINDOW);
+    }
+
+    /// Number of bytes that wait here.
+    pub fn waiting(&self) -> u64 {
+        self.received() - self.taken + self.waiting_bytes
     }
 
     /// Takes in a piece.
@@ -75,6 +94,7 @@ impl Receiver {
             if at == self.received() {
                 self.ready.push(piece);
                 while let Some(piece) = self.waiting.remove(&self.received()) {
+                    self.waiting_bytes -= piece.len() as u64;
                     self.ready.push(piece);
                 }
             } else if !piece.is_empty() {
@@ -83,6 +103,7 @@ impl Receiver {
                 }
                 // A small part would keep the memory of the whole.
                 let piece = if piece.len() < whole / 2 { Bytes::copy_from_slice(&piece) } else { piece };
+                self.waiting_bytes += piece.len() as u64;
                 self.waiting.insert(at, piece);
             }
         }
@@ -121,9 +142,10 @@ impl Receiver {
     /// Whether the other end has to hear at once of what is here.
     pub fn is_urgent(&self) -> bool {
         let has_all = self.end == Some(self.received());
+        let each = ((self.limit() - self.taken) / 4).min(TOLD_EACH);
         self.is_told_lost
-            || self.here() >= self.told + TOLD_EACH
-            || (self.end.is_none() && self.limit() >= self.told_limit + TOLD_EACH)
+            || self.here() >= self.told + each
+            || (self.end.is_none() && self.limit() >= self.told_limit + each)
             || (has_all && self.here() > self.told)
     }
 
@@ -137,7 +159,7 @@ impl Receiver {
 
     /// Notes that the other end may not have heard what it was told last: that is news again, and urgent.
     pub fn forget_told(&mut self) {
-        self.is_told_lost = self.told > 0 || self.told_limit > WINDOW;
+        self.is_told_lost = self.told > 0 || self.told_limit > self.first;
     }
 
     /// The number of bytes that are here in order, with those that were taken.
@@ -151,6 +173,6 @@ impl Receiver {
     }
 
     fn limit(&self) -> u64 {
-        self.taken + WINDOW
+        self.taken + (2 * self.taken).clamp(self.first, self.most)
     }
 }

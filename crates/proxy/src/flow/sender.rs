@@ -126,7 +126,12 @@ impl Sender {
     pub fn has_room(&self, most: u64) -> bool {
         let ranges: usize = self.sent.values().map(VecDeque::len).sum();
         let end = self.kept.end();
-        !self.is_over && end - self.next < most && end - self.acked < MOST_KEPT && ranges < MOST_RANGES
+        !self.is_over && end - self.next < most && self.kept() < MOST_KEPT && ranges < MOST_RANGES
+    }
+
+    /// Number of bytes that are kept, since the other end has not said that it has them.
+    pub fn kept(&self) -> u64 {
+        self.kept.end() - self.acked
     }
 
     /// Takes bytes.

@@ -44,7 +44,7 @@ fn happenings() -> impl Strategy<Value = Vec<Happening>> {
 proptest! {
     #[test]
     fn all_bytes_arrive_once_and_in_order_whatever_fails(happenings in happenings()) {
-        let (mut sender, mut receiver) = (Sender::new(WINDOW), Receiver::new());
+        let (mut sender, mut receiver) = (Sender::new(WINDOW), Receiver::new(WINDOW));
         let mut ways: [VecDeque<(u64, Bytes)>; 4] = Default::default();
         let (mut written, mut taken) = (0, Vec::new());
         for happening in happenings {
@@ -156,7 +156,7 @@ proptest! {
 
 #[test]
 fn an_end_that_does_what_it_may_not_is_found_out() {
-    let mut receiver = Receiver::new();
+    let mut receiver = Receiver::new(WINDOW);
     assert_eq!(receiver.insert(WINDOW, bytes(0, 1)), Err(FlowError::BeyondLimit));
     assert_eq!(receiver.insert(u64::MAX, bytes(0, 1)), Err(FlowError::BeyondLimit));
     receiver.insert(5, bytes(5, 5)).unwrap();
@@ -168,7 +168,7 @@ fn an_end_that_does_what_it_may_not_is_found_out() {
     sender.write(bytes(0, 200));
     assert_eq!(sender.hand_out(0, 1000).unwrap().bytes.len(), 100, "no more than the other end takes");
     assert_eq!(sender.on_ack(101, 1000), Err(FlowError::NeverSent));
-    let mut gaps = Receiver::new();
+    let mut gaps = Receiver::new(WINDOW);
     let all: Result<Vec<()>, FlowError> = (0..1 << 20).map(|n| gaps.insert(2 * n + 1, bytes(0, 1))).collect();
     assert_eq!(all, Err(FlowError::TooManyGaps));
     let mut stream = BytesMut::new();
@@ -244,7 +244,7 @@ fn ranges_of_subflows_are_bounded() {
 
 #[test]
 fn small_pieces_in_order_are_joined() {
-    let mut receiver = Receiver::new();
+    let mut receiver = Receiver::new(WINDOW);
     let count = 4 * MOST_PIECE as u64;
     for n in 0..count {
         receiver.insert(n, bytes(n, 1)).unwrap();
@@ -256,7 +256,7 @@ fn small_pieces_in_order_are_joined() {
 
 #[test]
 fn a_small_part_of_a_piece_does_not_keep_all_of_it() {
-    let mut receiver = Receiver::new();
+    let mut receiver = Receiver::new(WINDOW);
     receiver.insert(10, bytes(10, 100)).unwrap();
     // The byte before those that are here is new, and then the one before that, in order.
     for (offset, count) in [(9, 101), (0, 1), (1, 100)] {
@@ -282,7 +282,7 @@ fn what_a_frame_brings_keeps_no_memory_of_others() {
 
 #[test]
 fn what_was_told_on_a_subflow_that_fails_is_told_again() {
-    let mut receiver = Receiver::new();
+    let mut receiver = Receiver::new(WINDOW);
     receiver.forget_told();
     assert!(!receiver.has_news(), "nothing was told");
     receiver.insert(0, bytes(0, 100)).unwrap();
@@ -294,4 +294,24 @@ fn what_was_told_on_a_subflow_that_fails_is_told_again() {
     // The other end may have heard it all the same.
     receiver.insert(99 + WINDOW, bytes(0, 1)).unwrap();
     assert_eq!((receiver.tell(), receiver.has_news(), receiver.is_urgent()), (told, false, false));
+}
+
+#[test]
+fn the_window_grows_with_what_was_taken() {
+    let mut receiver = Receiver::new(100);
+    assert_eq!(receiver.insert(0, bytes(0, 101)), Err(FlowError::BeyondLimit));
+    receiver.insert(0, bytes(0, 100)).unwrap();
+    assert_eq!((receiver.waiting(), receiver.tell()), (100, (100, 100)));
+    receiver.take().unwrap();
+    assert!(receiver.is_urgent(), "there is room again, for twice as many as were taken");
+    assert_eq!((receiver.waiting(), receiver.tell()), (0, (100, 300)));
+    receiver.insert(200, bytes(200, 50)).unwrap();
+    assert_eq!(receiver.waiting(), 50);
+    receiver.insert(100, bytes(100, 100)).unwrap();
+    receiver.take().unwrap();
+    // Where there is little room it stays, but what was told holds.
+    receiver.narrow(120);
+    assert_eq!(receiver.tell(), (250, 370));
+    receiver.narrow(10);
+    assert_eq!(receiver.tell(), (250, 370));
 }

@@ -28,7 +28,7 @@ use self::requests::ask;
 use crate::bundle::carrier::Flow;
 use crate::bundle::greeting::{BundleId, Greeting, Part};
 use crate::bundle::line::Line;
-use crate::bundle::{Bundle, MOST_LINES, fastest};
+use crate::bundle::{Bundle, MOST_LINES, Store, fastest};
 use crate::http3::Asking;
 use crate::packets::flows::{Flow as Datagrams, Flows};
 use crate::target::Target;
@@ -99,6 +99,8 @@ impl Ways {
 pub(crate) struct Uplink {
     exit: Arc<Exit>,
     ways: Arc<Ways>,
+    /// What waits in flows.
+    store: Arc<Store>,
     /// Number of the next flow.
     next: Arc<AtomicU64>,
 }
@@ -152,7 +154,7 @@ impl Uplink {
         tell: impl Fn(UplinkState) + Send + Sync + 'static,
     ) -> (Self, impl Future<Output = ()> + Send) {
         let (exit, ways) = (Arc::new(exit), Arc::new(Ways(watch::channel(Vec::new()).0)));
-        let uplink = Self { exit: exit.clone(), ways: ways.clone(), next: Arc::default() };
+        let uplink = Self { exit: exit.clone(), ways: ways.clone(), store: Arc::default(), next: Arc::default() };
         (uplink, keep_all(exit, ways, tell))
     }
 
@@ -164,7 +166,7 @@ impl Uplink {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let request = |exit: &Exit| exit.request_for_part(target, Part { flow: number, joins: false });
         let (way, stream) = self.ask(request).await?;
-        let flow = Flow::new();
+        let flow = Flow::new(self.store.clone());
         tokio::spawn(self.clone().spread(flow.clone(), (number, target.clone()), (way, stream)));
         Ok(Tunnel(flow))
     }
