@@ -14,10 +14,10 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::packets::capsule::MOST_DATAGRAM;
-use crate::packets::{Sink, Source, carry};
+use crate::packets::{Sink, Source};
 use crate::socks::{Reply, read_packet, write_packet, write_reply};
 use crate::target::Target;
-use crate::tunnel::{Receiving, keep_alive};
+use crate::tunnel::keep_alive;
 use crate::uplink::Uplink;
 
 /// The most targets of an application at a time; with more, the one that was quiet for longest is given up.
@@ -107,10 +107,8 @@ impl Targets {
 /// Carries the packets of an application to a target and back. A target that cannot be reached is as silent as one that
 /// does not answer: SOCKS has no word for it.
 async fn reach(uplink: Uplink, target: Target, mut take: mpsc::Receiver<Bytes>, program: Program) {
-    if let Ok(tunnel) = uplink.open_packets(&target).await {
-        let flow = tunnel.flow();
-        let (sends, receives) = tunnel.stream.split();
-        carry(&mut take, &program, flow, (sends, Receiving::new(receives)), &tunnel.quic).await;
+    if let Ok(mut packets) = uplink.open_packets(&target).await {
+        packets.carry(&mut take, &program).await;
     }
 }
 

@@ -15,11 +15,19 @@ use super::{Client, ExitEvent};
 use crate::bundle::carrier::Flow;
 use crate::bundle::greeting::{BundleId, Part};
 use crate::bundle::{Bundle, Store};
+use crate::packets::carrier::PacketFlow;
 use crate::tunnel::Carried;
 use crate::unreached::Unreached;
 
 /// What becomes of the connection to a target: nothing is known until it stands or has failed.
-pub(super) type Dialed = Option<Result<Arc<Flow>, Unreached>>;
+pub(super) type Dialed = Option<Result<Far, Unreached>>;
+
+/// A flow that reaches its target.
+#[derive(Clone)]
+pub(super) enum Far {
+    Bytes(Arc<Flow>),
+    Packets(Arc<PacketFlow>),
+}
 
 /// A proxy: its lines, and its flows over them.
 pub(super) struct Proxy {

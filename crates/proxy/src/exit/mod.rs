@@ -26,18 +26,18 @@ use bytes::Bytes;
 use h3::ext::Protocol as Carried;
 use h3::server::{RequestResolver, RequestStream};
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
-use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use self::bundles::{Place, Proxies, Proxy};
+use self::bundles::{Far, Place, Proxies, Proxy};
 use crate::bundle::carrier::Flow;
 use crate::bundle::greeting::{FLOW, Greeting, LINE, Part, Unreadable};
 use crate::bundle::line::Line;
 use crate::dial::{dial, dial_packets};
 use crate::http3::{self, ALPN, Adapter, BidiStream, Budget};
-use crate::packets::flows::{Flow as Datagrams, Flows};
+use crate::packets::carrier::PacketFlow;
+use crate::packets::flows::Flows;
 use crate::packets::{self, CAPSULES};
 use crate::rules::Rules;
 use crate::target::Target;
@@ -283,7 +283,9 @@ impl Exit {
         let Some(target) = target else { return refuse(&mut stream, StatusCode::BAD_REQUEST, None).await };
         match (peer.line.get(), read::<Part>(&request, FLOW)) {
             (_, Err(Unreadable)) | (None, Ok(Some(_))) => refuse(&mut stream, StatusCode::BAD_REQUEST, None).await,
-            (Some((proxy, line)), Ok(Some(part))) => self.take_part(stream, &target, part, (proxy, line)).await,
+            (Some((proxy, line)), Ok(Some(part))) => {
+                self.take_part(stream, (&target, carried.is_some()), part, (peer, proxy, line)).await;
+            }
             (_, Ok(None)) => self.connect(stream, &target, carried.is_some(), peer).await,
         }
     }
@@ -319,13 +321,13 @@ impl Exit {
     async fn take_part(
         &self,
         mut stream: ServerStream,
-        target: &Target,
+        (target, is_packets): (&Target, bool),
         part: Part,
-        (proxy, line): (&Arc<Proxy>, &Arc<Line>),
+        (peer, proxy, line): (&Peer, &Arc<Proxy>, &Arc<Line>),
     ) {
         let dialed = match proxy.place(part) {
             Place::First(give) => {
-                let dialed = self.begin_flow(target, part.flow, proxy).await;
+                let dialed = self.begin_flow((target, is_packets), part.flow, proxy).await;
                 if dialed.is_err() {
                     proxy.ends(part.flow, tunnel::Carried::default());
                 }
@@ -338,29 +340,57 @@ impl Exit {
             },
             Place::None => return refuse(&mut stream, StatusCode::GONE, None).await,
         };
-        let flow = match dialed {
-            Ok(flow) => flow,
+        // Datagrams may come before the answer has gone.
+        let datagrams = peer.flows.of(stream.id().into_inner());
+        let far = match dialed {
+            Ok(far) if matches!(far, Far::Packets(_)) == is_packets => far,
+            Ok(_) => return refuse(&mut stream, StatusCode::BAD_REQUEST, None).await,
             Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
         };
-        if stream.send_response(Response::new(())).await.is_ok() {
-            let (sends, receives) = stream.split();
-            flow.attach(line.clone(), sends, Receiving::new(receives)).await;
+        if stream.send_response(accepted(is_packets)).await.is_err() {
+            return;
+        }
+        let (sends, receives) = stream.split();
+        let receives = Receiving::new(receives);
+        match far {
+            Far::Bytes(flow) => flow.attach(line.clone(), sends, receives).await,
+            Far::Packets(flow) => {
+                flow.attach(Some(line.clone()), datagrams, (sends, receives), line.quic().clone()).await;
+            }
         }
     }
 
-    /// Connects to the target of a flow, and carries its bytes from then on.
-    async fn begin_flow(&self, target: &Target, number: u64, proxy: &Arc<Proxy>) -> Result<Arc<Flow>, Unreached> {
+    /// Connects to the target of a flow, and carries its bytes or packets from then on.
+    async fn begin_flow(
+        &self,
+        (target, is_packets): (&Target, bool),
+        number: u64,
+        proxy: &Arc<Proxy>,
+    ) -> Result<Far, Unreached> {
         let permit = self.room.clone().try_acquire_owned().map_err(|_| Unreached::Busy)?;
+        let own = proxy.clone();
+        if is_packets {
+            let socket = dial_packets(target, &self.rules).await?;
+            let (flow, mut take) = PacketFlow::new();
+            let far = Far::Packets(flow.clone());
+            tokio::spawn(async move {
+                let carried = flow.carry(&mut &socket, &&socket, &mut take).await;
+                own.ends(number, carried);
+                drop(permit);
+            });
+            proxy.begins();
+            return Ok(far);
+        }
         let tcp = dial(target, &self.rules).await?;
-        proxy.begins();
         let flow = Flow::new(proxy.store.clone());
-        let (own, proxy) = (flow.clone(), proxy.clone());
+        let far = Far::Bytes(flow.clone());
         tokio::spawn(async move {
-            let carried = own.join(tcp).await;
-            proxy.ends(number, carried);
+            let carried = flow.join(tcp).await;
+            own.ends(number, carried);
             drop(permit);
         });
-        Ok(flow)
+        proxy.begins();
+        Ok(far)
     }
 
     /// Connects to a target, and carries its bytes or packets over one stream.
@@ -368,25 +398,33 @@ impl Exit {
         let Ok(_permit) = self.room.clone().try_acquire_owned() else {
             return refuse(&mut stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
         };
-        let end = if is_packets {
-            let flow = peer.flows.of(stream.id().into_inner());
-            dial_packets(target, &self.rules).await.map(|socket| End::Packets(socket, flow))
+        let quic = peer.session.connection();
+        let carried = if is_packets {
+            let datagrams = peer.flows.of(stream.id().into_inner());
+            let socket = match dial_packets(target, &self.rules).await {
+                Ok(socket) => socket,
+                Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
+            };
+            peer.begins();
+            if stream.send_response(accepted(true)).await.is_err() {
+                return;
+            }
+            let (sends, receives) = stream.split();
+            let (flow, mut take) = PacketFlow::new();
+            let part = flow.attach(None, datagrams, (sends, Receiving::new(receives)), quic.clone());
+            let (mut source, sink) = (&socket, &socket);
+            tokio::join!(part, flow.carry(&mut source, &sink, &mut take)).1
         } else {
-            dial(target, &self.rules).await.map(End::Stream)
-        };
-        let end = match end {
-            Ok(end) => end,
-            Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
-        };
-        peer.begins();
-        if stream.send_response(end.accepted()).await.is_err() {
-            return;
-        }
-        let (sends, receives) = stream.split();
-        let (receives, quic) = (Receiving::new(receives), peer.session.connection());
-        let carried = match end {
-            End::Stream(tcp) => join(tcp, sends, receives, quic).await,
-            End::Packets(socket, flow) => packets::carry(&mut &socket, &&socket, flow, (sends, receives), quic).await,
+            let tcp = match dial(target, &self.rules).await {
+                Ok(tcp) => tcp,
+                Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
+            };
+            peer.begins();
+            if stream.send_response(accepted(false)).await.is_err() {
+                return;
+            }
+            let (sends, receives) = stream.split();
+            join(tcp, sends, Receiving::new(receives), quic).await
         };
         peer.count(carried);
     }
@@ -429,21 +467,13 @@ fn read<T: FromStr<Err = Unreadable>>(request: &Request<()>, name: &str) -> Resu
     value.to_str().map_err(|_| Unreadable)?.parse().map(Some)
 }
 
-/// The end of a request at its target.
-enum End {
-    Stream(TcpStream),
-    Packets(UdpSocket, Datagrams),
-}
-
-impl End {
-    /// The answer to a request that reached its target.
-    fn accepted(&self) -> Response<()> {
-        let mut answer = Response::new(());
-        if matches!(self, Self::Packets(..)) {
-            answer.headers_mut().insert(CAPSULES.0, HeaderValue::from_static(CAPSULES.1));
-        }
-        answer
+/// The answer to a request that reached its target.
+fn accepted(is_packets: bool) -> Response<()> {
+    let mut answer = Response::new(());
+    if is_packets {
+        answer.headers_mut().insert(CAPSULES.0, HeaderValue::from_static(CAPSULES.1));
     }
+    answer
 }
 
 /// Finds a control for connections between proxies and exits.

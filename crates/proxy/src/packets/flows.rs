@@ -22,15 +22,15 @@ pub(crate) struct Flows {
     all: Arc<Mutex<HashMap<u64, mpsc::Sender<Bytes>>>>,
 }
 
-/// A flow: the datagrams of a stream.
-pub(crate) struct Flow {
+/// The datagrams of a stream.
+pub(crate) struct Datagrams {
     flows: Flows,
     number: u64,
     arrived: mpsc::Receiver<Bytes>,
 }
 
-/// The sending side of a flow.
-pub(crate) struct Line {
+/// Sends datagrams of a stream.
+pub(crate) struct Sender {
     connection: Connection,
     number: u64,
 }
@@ -61,12 +61,12 @@ impl Flows {
         }
     }
 
-    /// The flow of a stream.
-    pub fn of(&self, stream: u64) -> Flow {
+    /// The datagrams of a stream.
+    pub fn of(&self, stream: u64) -> Datagrams {
         let number = stream / STEP;
         let (give, arrived) = mpsc::channel(MOST_WAITING);
         self.lock().insert(number, give);
-        Flow { flows: self.clone(), number, arrived }
+        Datagrams { flows: self.clone(), number, arrived }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, mpsc::Sender<Bytes>>> {
@@ -74,7 +74,7 @@ impl Flows {
     }
 }
 
-impl Line {
+impl Sender {
     /// Sends a datagram.
     pub fn send(&self, datagram: &[u8]) -> Fate {
         let mut bytes = BytesMut::with_capacity(datagram.len() + 8);
@@ -91,10 +91,10 @@ impl Line {
     }
 }
 
-impl Flow {
-    /// The side of the flow that sends.
-    pub fn line(&self) -> Line {
-        Line { connection: self.flows.connection.clone(), number: self.number }
+impl Datagrams {
+    /// The side that sends.
+    pub fn sender(&self) -> Sender {
+        Sender { connection: self.flows.connection.clone(), number: self.number }
     }
 
     /// The next datagram that arrives; does not return after the last.
@@ -106,7 +106,7 @@ impl Flow {
     }
 }
 
-impl Drop for Flow {
+impl Drop for Datagrams {
     fn drop(&mut self) {
         self.flows.lock().remove(&self.number);
     }

@@ -2,6 +2,7 @@
 
 mod keep;
 mod requests;
+mod spread;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -11,29 +12,29 @@ use std::time::Duration;
 
 use anabranch_live::PathReport;
 use anabranch_live::control::Group;
-use anabranch_live::quic::Connection;
 use anabranch_live::url::Url;
 use anabranch_proto::Protocol;
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use self::keep::{Board, keep};
-pub(crate) use self::requests::Stream;
-use self::requests::ask;
+use self::requests::{Stream, ask};
+use self::spread::{Spread, spread};
 use crate::bundle::carrier::Flow;
 use crate::bundle::greeting::{BundleId, Greeting, Part};
 use crate::bundle::line::Line;
 use crate::bundle::{Bundle, MOST_LINES, Store, fastest};
 use crate::http3::Asking;
-use crate::packets::flows::{Flow as Datagrams, Flows};
+use crate::packets::carrier::PacketFlow;
+use crate::packets::flows::Flows;
+use crate::packets::{Sink, Source};
 use crate::target::Target;
 use crate::token::Token;
-use crate::tunnel::Receiving;
 use crate::unreached::Unreached;
 
 /// The longest wait of a request for a line.
@@ -105,17 +106,22 @@ pub(crate) struct Uplink {
     next: Arc<AtomicU64>,
 }
 
-/// Packets to and from a target: the stream of the request, and the datagrams of its connection.
+/// Packets to and from a target, until it is dropped.
 pub(crate) struct Packets {
-    pub stream: Stream,
-    pub quic: Connection,
-    flows: Flows,
+    flow: Arc<PacketFlow>,
+    take: mpsc::Receiver<Bytes>,
+}
+
+impl Drop for Packets {
+    fn drop(&mut self) {
+        self.flow.end();
+    }
 }
 
 impl Packets {
-    /// The datagrams of the stream.
-    pub fn flow(&self) -> Datagrams {
-        self.flows.of(self.stream.id().into_inner())
+    /// Carries packets until both directions have been silent for a long time, or either side fails.
+    pub async fn carry(&mut self, source: &mut impl Source, sink: &(impl Sink + Sync)) {
+        self.flow.carry(source, sink, &mut self.take).await;
     }
 }
 
@@ -163,12 +169,8 @@ impl Uplink {
     /// # Errors
     /// If there is no line to the exit, or the exit does not reach the target.
     pub async fn open(&self, target: &Target) -> Result<Tunnel, Unreached> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let request = |exit: &Exit| exit.request_for_part(target, Part { flow: number, joins: false });
-        let (way, stream) = self.ask(request).await?;
         let flow = Flow::new(self.store.clone());
-        tokio::spawn(self.clone().spread(flow.clone(), (number, target.clone()), (way, stream)));
-        Ok(Tunnel(flow))
+        self.begin(&flow, target).await.map(|()| Tunnel(flow))
     }
 
     /// Opens a flow of packets to a target.
@@ -176,8 +178,19 @@ impl Uplink {
     /// # Errors
     /// As [`Self::open`].
     pub async fn open_packets(&self, target: &Target) -> Result<Packets, Unreached> {
-        let (way, stream) = self.ask(|exit| exit.request_for_packets(target)).await?;
-        Ok(Packets { stream, quic: way.line.quic().clone(), flows: way.flows })
+        let (flow, take) = PacketFlow::new();
+        self.begin(&flow, target).await.map(|()| Packets { flow, take })
+    }
+
+    /// Opens a flow, and begins to carry it.
+    async fn begin<F: Spread>(&self, flow: &Arc<F>, target: &Target) -> Result<(), Unreached> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let (way, stream) = self.ask(|exit| F::request(exit, target, Part { flow: number, joins: false })).await?;
+        // The first bytes find a subflow.
+        let first = (way.line.id, flow.attach(way, stream));
+        let more = (self.exit.clone(), self.ways.0.subscribe());
+        tokio::spawn(spread(flow.clone(), (number, target.clone()), first, more));
+        Ok(())
     }
 
     /// Sends a request over the fastest line; over the next one too, if that one is doubted or lost before the answer.
@@ -228,42 +241,6 @@ impl Uplink {
             }
             while doubts.try_join_next().is_some() {}
         }
-    }
-
-    /// Carries a flow: over the stream that has opened it, and over all other lines when that is worth it.
-    async fn spread(self, flow: Arc<Flow>, (number, target): (u64, Target), (way, stream): (Way, Stream)) {
-        let mut ways = self.ways.0.subscribe();
-        let mut tried = HashSet::from([way.line.id]);
-        let mut parts = JoinSet::new();
-        let attach = |flow: &Arc<Flow>, line: Arc<Line>, stream: Stream| {
-            let (sends, receives) = stream.split();
-            flow.attach(line, sends, Receiving::new(receives))
-        };
-        parts.spawn(attach(&flow, way.line, stream));
-        flow.wants_more().await;
-        while !flow.has_ended() {
-            for mut way in ways.borrow_and_update().clone() {
-                if tried.insert(way.line.id) {
-                    let request = self.exit.request_for_part(&target, Part { flow: number, joins: true });
-                    let flow = flow.clone();
-                    parts.spawn(async move {
-                        match timeout(ANSWER_TIME, ask(&mut way.asking, request)).await {
-                            Ok(Some((stream, answer))) if answer.status() == StatusCode::OK => {
-                                attach(&flow, way.line, stream).await;
-                            }
-                            // The exit does not know the flow any more.
-                            Ok(Some(_)) => flow.abort(),
-                            _ => {}
-                        }
-                    });
-                }
-            }
-            tokio::select! {
-                changed = ways.changed() => if changed.is_err() { break },
-                () = flow.ended() => {}
-            }
-        }
-        while parts.join_next().await.is_some() {}
     }
 }
 
