@@ -1,5 +1,6 @@
 //! Packets of applications over a proxy and an exit.
 
+use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -9,9 +10,10 @@ use anabranch_proxy::socks::{read_packet, write_packet};
 use anabranch_proxy::target::Target;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UdpSocket};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::field::{LONG, RunningProxy, SECRET, start_exit, start_proxy};
+use crate::paths::field;
 
 /// For so long nothing comes where nothing is to come.
 const SHORT: Duration = Duration::from_millis(300);
@@ -149,4 +151,40 @@ async fn many_targets_are_served_and_quiet_ones_are_given_up() {
     drop((application, proxy));
     let Some(ExitEvent::Left(client)) = exit.running.wait(LONG) else { panic!("nobody has left") };
     assert_eq!(client.tunnels, 301);
+}
+
+/// A target that answers each packet with the address from which it came.
+async fn mirror() -> String {
+    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let address = socket.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((_, from)) = socket.recv_from(&mut [0; 100]).await {
+            let _ = socket.send_to(from.to_string().as_bytes(), from).await;
+        }
+    });
+    address.to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_goes_on_over_another_line_and_its_address_stays() {
+    let (_exit, proxy, relays) = field().await;
+    let (target, application) = (mirror().await, Application::at(&proxy).await);
+    let (mut addresses, mut last, mut longest) = (HashSet::new(), Instant::now(), Duration::ZERO);
+    // A packet each 10 ms for 2 s; the faster line is cut in the middle.
+    for number in 0..200 {
+        if number == 100 {
+            relays[0].cut(true);
+        }
+        application.send(&target, b"call").await;
+        let end = Instant::now() + Duration::from_millis(10);
+        let mut packet = [0; 100];
+        while let Ok(Ok((length, _))) = timeout_at(end, application.socket.recv_from(&mut packet)).await {
+            let (_, begin) = read_packet(&packet[..length]).unwrap();
+            addresses.insert(packet[begin..length].to_vec());
+            longest = longest.max(last.elapsed());
+            last = Instant::now();
+        }
+    }
+    assert!(longest.max(last.elapsed()) < Duration::from_millis(300), "{longest:?}, {:?}", last.elapsed());
+    assert_eq!(addresses.len(), 1, "{addresses:?}");
 }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, interval, sleep, timeout};
 
 use crate::echo;
 use crate::field::{LONG, RunningExit, RunningProxy, SECRET, start_exit, start_proxy_over, start_proxy_with};
-use crate::relay::Relay;
+use crate::relay::{Relay, below};
 
 /// A piece of a live stream: 5 Mbit/s with one each 2 ms.
 const PIECE: usize = 1250;
@@ -44,7 +44,7 @@ async fn live() -> String {
 }
 
 /// A proxy with two paths, of 20 and 60 ms there and back.
-async fn field() -> (RunningExit, RunningProxy, [Relay; 2]) {
+pub async fn field() -> (RunningExit, RunningProxy, [Relay; 2]) {
     let exit = start_exit("127.0.0.1:0", Identity::made().unwrap(), &["127.0.0.1"]);
     let there = format!("127.0.0.1:{}", exit.url.port).parse().unwrap();
     let relays = [
@@ -173,10 +173,21 @@ async fn a_backup_path_carries_what_no_other_can() {
     reading.abort();
 }
 
-/// A number below `most`, by chance that is the same each time.
-fn below(state: &mut u64, most: u64) -> u64 {
-    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-    (*state >> 33) % most
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_that_lose_packets_by_chance_stay() {
+    let (_exit, proxy, relays) = field().await;
+    for relay in &relays {
+        relay.lose(30);
+    }
+    let mut stream = proxy.connect(&live().await).await.unwrap();
+    let mut next = 0;
+    // The control lets 3 Mbit/s pass, of the 5 that the stream has.
+    let wait = longest_wait(&mut stream, &mut next, Duration::from_secs(5)).await;
+    assert!(wait < Duration::from_secs(2) && next > 500, "{wait:?}, {next} pieces");
+    while let Some(event) = proxy.running.wait(Duration::from_millis(1)) {
+        let ProxyEvent::Uplink(state) = event else { continue };
+        assert_eq!(is_open(&state), [true, true]);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

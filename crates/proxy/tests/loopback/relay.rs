@@ -1,4 +1,4 @@
-//! A link between a proxy and an exit: datagrams are late by a time, or lost while the link is cut.
+//! A link between a proxy and an exit: datagrams are late by a time, and lost now and then, or all while the link is cut.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -14,14 +14,22 @@ use tokio::time::{Instant, sleep_until};
 /// A link to an exit.
 pub struct Relay {
     is_cut: Arc<AtomicBool>,
+    /// Of this many datagrams one is lost; none at zero.
+    loses_each: Arc<AtomicUsize>,
     /// Bytes that have passed in both directions.
     passed: Arc<AtomicUsize>,
+}
+
+/// A number below `most`, by chance that is the same each time.
+pub fn below(state: &mut u64, most: u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) % most
 }
 
 /// One direction: what arrives at one socket leaves another for an address, later.
 fn direction(
     delay: Duration,
-    (is_cut, passed): (Arc<AtomicBool>, Arc<AtomicUsize>),
+    (is_cut, loses_each, passed): (Arc<AtomicBool>, Arc<AtomicUsize>, Arc<AtomicUsize>),
     out: Arc<UdpSocket>,
     to: SocketAddr,
 ) -> mpsc::UnboundedSender<Vec<u8>> {
@@ -33,9 +41,12 @@ fn direction(
         }
     });
     tokio::spawn(async move {
+        let mut state = 7;
         while let Some((due, datagram)) = take.recv().await {
             sleep_until(due).await;
-            if !is_cut.load(Ordering::Relaxed) {
+            let each = loses_each.load(Ordering::Relaxed) as u64;
+            let is_lost = each > 0 && below(&mut state, each) == 0;
+            if !is_lost && !is_cut.load(Ordering::Relaxed) {
                 passed.fetch_add(datagram.len(), Ordering::Relaxed);
                 let _ = out.send_to(&datagram, to).await;
             }
@@ -49,8 +60,8 @@ impl Relay {
     pub async fn start(at: &str, exit: SocketAddr, delay: Duration) -> Self {
         let door = Arc::new(UdpSocket::bind((at, exit.port())).await.unwrap());
         let is_cut = Arc::new(AtomicBool::new(false));
-        let passed = Arc::<AtomicUsize>::default();
-        let own = (is_cut.clone(), passed.clone());
+        let [loses_each, passed] = std::array::from_fn(|_| Arc::<AtomicUsize>::default());
+        let own = (is_cut.clone(), loses_each.clone(), passed.clone());
         tokio::spawn(async move {
             let mut clients = HashMap::new();
             let mut datagram = vec![0; 70_000];
@@ -70,12 +81,17 @@ impl Relay {
                 let _ = clients[&from].send(datagram[..length].to_vec());
             }
         });
-        Self { is_cut, passed }
+        Self { is_cut, loses_each, passed }
     }
 
     /// Bytes that have passed in both directions.
     pub fn passed(&self) -> usize {
         self.passed.load(Ordering::Relaxed)
+    }
+
+    /// Loses one of this many datagrams, by chance.
+    pub fn lose(&self, one_of: usize) {
+        self.loses_each.store(one_of, Ordering::Relaxed);
     }
 
     /// Cuts the link, or mends it.

@@ -1,0 +1,116 @@
+"""Connections through a proxy over shaped links, in labs: what one gets of both, beside what others get."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from labs import ATTEMPTS, PROGRAM, emulate, refusal, words
+
+pytestmark = pytest.mark.alone
+
+PROGRAMS = Path(__file__).with_name("proxy_programs.py")
+
+RATES_MBPS = (150, 40)
+
+DISJOINT = f"""
+[defaults.link]
+queue = "300 packets"
+[[link]]
+name = "fast"
+source = "west"
+target = "east"
+capacity = "{RATES_MBPS[0]} Mbit/s"
+delay = "10 ms"
+[[link]]
+name = "slow"
+source = "west"
+target = "east"
+capacity = "{RATES_MBPS[1]} Mbit/s"
+delay = "30 ms"
+[[connection]]
+name = "both"
+source = "west"
+target = "east"
+links = [["fast"], ["slow"]]
+"""
+"""West is 10.0.0.1 and 10.0.1.1, east is 10.0.0.2 and 10.0.1.2."""
+
+SHARED = """
+[defaults.link]
+queue = "100 packets"
+[[link]]
+name = "core"
+delay = "5 ms"
+source = "west"
+target = "middle"
+capacity = "60 Mbit/s"
+[[link]]
+name = "one"
+delay = "5 ms"
+source = "middle"
+target = "east"
+capacity = "200 Mbit/s"
+[[link]]
+name = "other"
+delay = "5 ms"
+source = "middle"
+target = "east"
+capacity = "200 Mbit/s"
+[[connection]]
+name = "both"
+source = "west"
+target = "east"
+links = [["core", "one"], ["core", "other"]]
+"""
+
+
+@pytest.fixture(autouse=True)
+def _lab() -> None:
+    if (why := refusal()) is not None:
+        pytest.skip(f"no labs here: {why}")
+
+
+def measured(folder: Path, scenario: str, control: str, *, bulk: int, reno: int = 0, seconds: float = 12.0) -> dict:
+    """Run an exit in the west and a proxy in the east; give what flows from the west get there."""
+    token = ("--token-file", "token")
+    leave = words(*PROGRAM, "exit", *token, "--listen", "0.0.0.0:4434", "--name", "10.0.0.1", "--allow", "127.0.0.1")
+    via = ("--via", "10.0.0.2=10.0.0.1,10.0.1.2=10.0.1.1", "--control", control)
+    enter = words(*PROGRAM, "proxy", "URL", *token, *via).replace(
+        "URL", '"$(sed -n "s/.*\'\\(anabranch:.*\\)\'.*/\\1/p" exit)"'
+    )
+    sink = words(sys.executable, PROGRAMS, "sink", "127.0.0.1", "10.0.0.1", str(bulk), str(reno), str(seconds))
+    line = f"until grep -q pin exit; do sleep 0.05; done; {enter} > proxy 2>&1 & {sink} > report; kill $!"
+    sources = [("west", words(sys.executable, PROGRAMS, "source", "0.0.0.0"))]
+    emulate(folder, scenario, at={"east": line}, serve=[*sources, ("west", f"exec {leave} > exit")], timeout_s=90)
+    report: dict = json.loads((folder / "report").read_text())
+    return report
+
+
+@pytest.mark.parametrize(("bulk", "part"), [(1, 0.85), (16, 0.92)])
+def test_flows_have_the_sum_of_both_paths_and_small_exchanges_hardly_wait(
+    tmp_path: Path, bulk: int, part: float
+) -> None:
+    for _ in range(ATTEMPTS):
+        report = measured(tmp_path, DISJOINT, "olia", bulk=bulk)
+        if sum(report["bulk"]) > part * sum(RATES_MBPS):
+            break
+    print(bulk, report)
+    assert sum(report["bulk"]) > part * sum(RATES_MBPS)
+    assert min(report["bulk"]) > 0.3 * sum(report["bulk"]) / bulk, "none goes without"
+    # The queue of the fast link alone takes 24 ms, and it is full half of the time.
+    assert report["busy_s"] < report["idle_s"] + 0.04
+
+
+@pytest.mark.parametrize("control", ["lia", "olia"])
+def test_beside_a_flow_of_reno_over_one_link_a_coupled_proxy_takes_as_much(tmp_path: Path, control: str) -> None:
+    for _ in range(ATTEMPTS):
+        report = measured(tmp_path, SHARED, control, bulk=1, reno=1, seconds=24.0)
+        share = report["bulk"][0] / report["reno"][0]
+        if 0.7 < share < 1.4:
+            break
+    print(control, report)
+    assert 0.7 < share < 1.4
