@@ -1,6 +1,5 @@
 //! A flow at one end: bytes between a connection of TCP and the streams of its subflows, one on each line.
 
-use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,29 +11,18 @@ use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::Store;
 use super::line::Line;
-use super::{Store, fastest, usable};
+use super::state::{Ending, Next, State};
 use crate::flow::FlowError;
-use crate::flow::frame::{Frame, Frames, MOST_PIECE};
-use crate::flow::receiver::{FIRST_WINDOW, Receiver};
-use crate::flow::schedule::takes;
-use crate::flow::sender::Sender;
+use crate::flow::frame::{Frame, Frames};
 use crate::tunnel::{Carried, Receives, Sends, keep_alive};
 
-/// The longest delay of news of what has arrived.
-const NEWS: Duration = Duration::from_millis(20);
-
-/// For how long a flow counts as bulk after there was no room for more of it.
-const LATELY: Duration = Duration::from_millis(100);
+/// The most bytes that are read from a connection at a time.
+const READ: usize = 64 << 10;
 
 /// For how long a flow waits for a line when it has none.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Bytes in one direction after which a flow takes all lines.
-const LARGE: u64 = 32 << 10;
-
-/// Bytes that wait for a subflow: a part of the windows of all, and a least number.
-const AHEAD: (u64, u64) = (2, 128 << 10);
 
 /// A flow at one end. Its subflows come and go.
 pub(crate) struct Flow {
@@ -48,39 +36,6 @@ pub(crate) struct Flow {
     room: Notify,
     /// Subflows have come or gone, or the flow has ended.
     changed: Notify,
-}
-
-struct State {
-    sender: Sender,
-    receiver: Receiver,
-    subflows: BTreeMap<u32, Subflow>,
-    next: u32,
-    told: Instant,
-    ending: Option<Ending>,
-    /// Whether the other end has left for good.
-    is_left: bool,
-    carried: Carried,
-    is_large: bool,
-    /// When there was no room for more last.
-    full: Option<Instant>,
-    /// Bytes that the store has counted.
-    stored: u64,
-}
-
-/// How a flow has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
-    /// Both ends have all bytes, and have heard of it.
-    Well,
-    Failed,
-}
-
-struct Subflow {
-    line: Arc<Line>,
-    /// Whether the other end was told here of the end.
-    has_told_end: bool,
-    /// Whether the stream takes nothing now.
-    is_full: bool,
 }
 
 /// Why a subflow ends before its flow.
@@ -107,150 +62,6 @@ impl From<FlowError> for Broken {
     }
 }
 
-/// What a subflow does next.
-enum Next {
-    /// Sends these bytes, the second after the first.
-    Send(Bytes, Bytes),
-    /// Waits for a change, or until a time.
-    Wait(Option<Instant>),
-    /// Ends the stream, since both ends have all.
-    Finish,
-    /// Breaks the stream off, since the flow has failed.
-    Reset,
-}
-
-impl State {
-    /// How the flow has ended, if it has.
-    fn ending(&mut self) -> Option<Ending> {
-        if self.ending.is_none() && self.sender.is_done() && self.receiver.is_over() && !self.receiver.has_news() {
-            self.ending = Some(Ending::Well);
-        }
-        self.ending
-    }
-
-    /// Notes that the flow has failed, unless it has ended.
-    fn fail(&mut self) {
-        if self.ending().is_none() {
-            self.ending = Some(Ending::Failed);
-        }
-    }
-
-    /// Whether more lines than one are worth it: much was carried, or no line carries anything now.
-    fn wants_more(&self) -> bool {
-        self.is_large || self.lines().all(|line| line.is_doubted())
-    }
-
-    /// Counts bytes; whether more lines are worth it only now.
-    fn count(&mut self, into: u64, out: u64) -> bool {
-        self.carried.into_stream += into;
-        self.carried.out_of_stream += out;
-        let is_large = self.carried.into_stream.max(self.carried.out_of_stream) >= LARGE;
-        is_large && !std::mem::replace(&mut self.is_large, is_large)
-    }
-
-    fn lines(&self) -> impl Iterator<Item = &Arc<Line>> + Clone {
-        self.subflows.values().map(|subflow| &subflow.line)
-    }
-
-    /// The number of the subflow over which a small message arrives first.
-    fn fastest(&self) -> Option<u32> {
-        let line = fastest(self.lines())?;
-        self.subflows.iter().find(|(_, subflow)| Arc::ptr_eq(&subflow.line, line)).map(|(number, _)| *number)
-    }
-
-    /// Whether a subflow takes bytes now.
-    fn takes(&self, own: u32, first: u32) -> bool {
-        if own == first {
-            return true;
-        }
-        let (Some(own), Some(first)) = (self.subflows.get(&own), self.subflows.get(&first)) else { return false };
-        if !usable(self.lines()).iter().any(|line| Arc::ptr_eq(line, &own.line)) {
-            return false;
-        }
-        // Who could not write just now has more than is seen here.
-        self.is_bulk() || takes(&own.line.pace(), &first.line.pace_when(first.is_full), self.sender.backlog())
-    }
-
-    /// Whether more waits than there was room for, a short time ago.
-    fn is_bulk(&self) -> bool {
-        self.sender.end().is_none() && self.full.is_some_and(|full| full.elapsed() < LATELY)
-    }
-
-    fn next(&mut self, own: u32) -> Next {
-        match self.ending() {
-            Some(Ending::Failed) => return Next::Reset,
-            Some(Ending::Well) => return Next::Finish,
-            None => {}
-        }
-        let Some(first) = self.fastest() else { return Next::Wait(None) };
-        let mut head = BytesMut::new();
-        let mut due = None;
-        if own == first && self.receiver.has_news() {
-            let now = Instant::now();
-            if self.receiver.is_urgent() || now >= self.told + NEWS {
-                let (received, limit) = self.receiver.tell();
-                self.told = now;
-                Frame::Ack(received, limit).write(&mut head);
-            } else {
-                due = Some(self.told + NEWS);
-            }
-        }
-        if let Some(end) = self.sender.end()
-            && let Some(subflow) = self.subflows.get_mut(&own).filter(|subflow| !subflow.has_told_end)
-        {
-            subflow.has_told_end = true;
-            Frame::End(end).write(&mut head);
-        }
-        let piece = if self.takes(own, first) { self.sender.hand_out(own, MOST_PIECE) } else { None };
-        let body = piece.map_or_else(Bytes::new, |piece| {
-            Frame::write_head(piece.offset, piece.bytes.len(), &mut head);
-            piece.bytes
-        });
-        if head.is_empty() {
-            return Next::Wait(due);
-        }
-        let is_small = !self.is_bulk() && self.sender.backlog() == 0;
-        if let Some(subflow) = self.subflows.get_mut(&own) {
-            subflow.is_full = true;
-            if is_small {
-                subflow.line.let_pass();
-            }
-        }
-        Next::Send(head.freeze(), body)
-    }
-
-    /// Hands what a subflow has out to others, since it may not arrive.
-    fn distrust(&mut self, own: u32) {
-        self.sender.fail(own);
-        self.receiver.forget_told();
-        if let Some(subflow) = self.subflows.get_mut(&own) {
-            subflow.has_told_end = false;
-        }
-    }
-
-    /// Counts what waits, and takes as much from the other end as the store has room for.
-    fn account(&mut self, store: &Store) {
-        let now = self.receiver.waiting() + self.sender.kept();
-        store.change(std::mem::replace(&mut self.stored, now), now);
-        self.receiver.narrow(store.share());
-    }
-
-    /// Whether there is room for more; notes when there is none.
-    fn make_room(&mut self, store: &Store) -> Option<()> {
-        let has_room = self.sender.has_room(self.ahead()) && self.sender.kept() < store.share().max(FIRST_WINDOW);
-        if !has_room {
-            self.full = Some(Instant::now());
-        }
-        has_room.then_some(())
-    }
-
-    /// Bytes that may wait for a subflow.
-    fn ahead(&self) -> u64 {
-        let windows: u64 = self.lines().map(|line| line.pace().window).sum();
-        (windows / AHEAD.0).max(AHEAD.1)
-    }
-}
-
 impl Drop for Flow {
     fn drop(&mut self) {
         self.store.change(self.lock().stored, 0);
@@ -260,21 +71,8 @@ impl Drop for Flow {
 impl Flow {
     /// A flow without subflows, whose bytes are counted in a store.
     pub fn new(store: Arc<Store>) -> Arc<Self> {
-        let state = State {
-            sender: Sender::new(FIRST_WINDOW),
-            receiver: Receiver::new(FIRST_WINDOW),
-            subflows: BTreeMap::new(),
-            next: 0,
-            told: Instant::now(),
-            ending: None,
-            is_left: false,
-            carried: Carried::default(),
-            is_large: false,
-            full: None,
-            stored: 0,
-        };
         let [to_send, to_take, room, changed] = std::array::from_fn(|_| Notify::new());
-        Arc::new(Self { store, state: Mutex::new(state), to_send, to_take, room, changed })
+        Arc::new(Self { store, state: Mutex::new(State::new(Instant::now())), to_send, to_take, room, changed })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -339,13 +137,7 @@ impl Flow {
         sends: S,
         receives: R,
     ) -> impl Future<Output = ()> + use<S, R> {
-        let own = {
-            let mut state = self.lock();
-            let own = state.next;
-            state.next += 1;
-            state.subflows.insert(own, Subflow { line: line.clone(), has_told_end: false, is_full: false });
-            own
-        };
+        let own = self.lock().add(line.clone());
         self.wake_all();
         let flow = self.clone();
         async move { flow.work_on(own, &line, sends, receives).await }
@@ -393,7 +185,7 @@ impl Flow {
         loop {
             let mut woken = pin!(self.to_send.notified());
             woken.as_mut().enable();
-            let next = self.lock().next(own);
+            let next = self.lock().next(own, Instant::now());
             match next {
                 Next::Send(head, body) => {
                     if !body.is_empty() {
@@ -472,7 +264,7 @@ impl Flow {
     pub fn write_first(&self, bytes: Bytes) {
         {
             let mut state = self.lock();
-            state.count(bytes.len() as u64, 0);
+            state.note(bytes.len() as u64, 0);
             state.sender.write(bytes);
         }
         self.wake_all();
@@ -525,8 +317,8 @@ impl Flow {
     async fn take_in(&self, reader: &mut (impl AsyncRead + Unpin)) -> Result<(), ()> {
         let mut piece = BytesMut::new();
         loop {
-            self.until(&self.room, |state| state.make_room(&self.store)).await;
-            piece.reserve(MOST_PIECE);
+            self.until(&self.room, |state| state.make_room(&self.store, Instant::now())).await;
+            piece.reserve(READ);
             let read = reader.read_buf(&mut piece).await.map_err(|_| ())?;
             let is_large = {
                 let mut state = self.lock();
@@ -536,7 +328,7 @@ impl Flow {
                     state.sender.write(piece.split().freeze());
                 }
                 state.account(&self.store);
-                state.count(read as u64, 0)
+                state.note(read as u64, 0)
             };
             if is_large {
                 self.changed.notify_waiters();
@@ -565,7 +357,7 @@ impl Flow {
             let (is_large, is_urgent) = {
                 let mut state = self.lock();
                 state.account(&self.store);
-                (state.count(0, count), state.receiver.is_urgent())
+                (state.note(0, count), state.receiver.is_urgent())
             };
             if is_large {
                 self.changed.notify_waiters();

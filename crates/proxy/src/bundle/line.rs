@@ -23,7 +23,7 @@ const SILENT: u32 = 0x616e_6100;
 const BUFFERED: u64 = 4;
 
 /// Least number of bytes that a connection takes.
-const LEAST_BUFFERED: u64 = 32 << 10;
+const LEAST_BUFFERED: u64 = 8 << 10;
 
 /// Bytes of small messages that a connection takes beyond these.
 const SMALL: u64 = 64 << 10;

@@ -7,6 +7,7 @@ pub(crate) mod carrier;
 pub(crate) mod greeting;
 pub(crate) mod line;
 mod silence;
+mod state;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};

@@ -5,10 +5,10 @@
 //! which connections are lines of one bundle, and which streams are parts of one flow. Until a client has shown a token it has few streams, with some kilobytes on them; no more datagrams than
 //! 256 kB wait, and nobody reads them.
 
+mod answers;
 mod bundles;
 
 use std::net::SocketAddr;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -22,28 +22,17 @@ use anabranch_live::session::{Arrival, Server, Session, SessionError};
 use anabranch_live::sockets::{SocketError, Sockets};
 use anabranch_live::url::Url;
 use anabranch_proto::Protocol;
-use bytes::Bytes;
-use h3::ext::Protocol as Carried;
-use h3::server::{RequestResolver, RequestStream};
-use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval};
 
-use self::bundles::{Far, Place, Proxies, Proxy};
-use crate::bundle::carrier::Flow;
-use crate::bundle::greeting::{FLOW, Greeting, LINE, Part, Unreadable};
+use self::bundles::{Proxies, Proxy};
 use crate::bundle::line::Line;
-use crate::dial::{dial, dial_packets};
-use crate::http3::{self, ALPN, Adapter, BidiStream, Budget};
-use crate::packets::carrier::PacketFlow;
+use crate::http3::{self, ALPN, Budget};
 use crate::packets::flows::Flows;
-use crate::packets::{self, CAPSULES};
 use crate::rules::Rules;
-use crate::target::Target;
 use crate::token::Tokens;
-use crate::tunnel::{self, Leaving, Receiving, join};
-use crate::unreached::Unreached;
+use crate::tunnel::{self, Leaving};
 
 /// The most connections and flows to targets at a time, over all clients.
 const MOST_TUNNELS: usize = 8192;
@@ -197,8 +186,6 @@ struct Peer {
     line: OnceLock<(Arc<Proxy>, Arc<Line>)>,
 }
 
-type ServerStream = RequestStream<BidiStream<Bytes>, Bytes>;
-
 impl Exit {
     /// Serves a client until it leaves; nothing if there was no connection, or it was one of several lines.
     async fn serve(self: Arc<Self>, arrival: Arrival) -> Option<Client> {
@@ -257,177 +244,6 @@ impl Exit {
             received: load(&counts.received),
         })
     }
-
-    /// Answers a request, and carries what it asks for.
-    async fn answer(&self, resolver: RequestResolver<Adapter, Bytes>, peer: &Peer) {
-        // A request that does not come in time is dropped, which resets its stream.
-        let Ok(Ok((request, mut stream))) = timeout(PATIENCE, resolver.resolve_request()).await else { return };
-        let shown = request.headers().get(header::PROXY_AUTHORIZATION).map(HeaderValue::as_bytes);
-        let Some(shown) = shown.filter(|shown| self.tokens.accept(shown)) else {
-            return refuse(&mut stream, Unreached::Unknown.status(), Some(Unreached::Unknown)).await;
-        };
-        if peer.counts.known.fetch_add(1, Ordering::Relaxed) == 0 {
-            peer.welcome();
-            choose(&peer.session, &request);
-        }
-        let carried = request.extensions().get::<Carried>();
-        let target = match carried {
-            _ if request.method() == Method::OPTIONS => return self.greet(&mut stream, shown, &request, peer).await,
-            _ if request.method() != Method::CONNECT => {
-                return refuse(&mut stream, StatusCode::NOT_IMPLEMENTED, None).await;
-            }
-            Some(&Carried::CONNECT_UDP) => packets::target(request.uri().path()),
-            Some(_) => return refuse(&mut stream, StatusCode::NOT_IMPLEMENTED, None).await,
-            None => request.uri().authority().and_then(|authority| authority.as_str().parse().ok()),
-        };
-        let Some(target) = target else { return refuse(&mut stream, StatusCode::BAD_REQUEST, None).await };
-        match (peer.line.get(), read::<Part>(&request, FLOW)) {
-            (_, Err(Unreadable)) | (None, Ok(Some(_))) => refuse(&mut stream, StatusCode::BAD_REQUEST, None).await,
-            (Some((proxy, line)), Ok(Some(part))) => {
-                self.take_part(stream, (&target, carried.is_some()), part, (peer, proxy, line)).await;
-            }
-            (_, Ok(None)) => self.connect(stream, &target, carried.is_some(), peer).await,
-        }
-    }
-
-    /// Answers the first request of a proxy, which says what line the connection is.
-    async fn greet(&self, stream: &mut ServerStream, shown: &[u8], request: &Request<()>, peer: &Peer) {
-        let greeting = match read::<Greeting>(request, LINE) {
-            Ok(Some(greeting)) => greeting,
-            Ok(None) => return refuse(stream, StatusCode::NO_CONTENT, None).await,
-            Err(Unreadable) => return refuse(stream, StatusCode::BAD_REQUEST, None).await,
-        };
-        let named = request.headers().get(CONTROL).and_then(|value| value.to_str().ok());
-        let first = (peer.remote(), named.and_then(|name| control(name).ok()));
-        let Ok(proxy) = self.proxies.find(shown, greeting.bundle, first) else {
-            return refuse(stream, StatusCode::INTERNAL_SERVER_ERROR, None).await;
-        };
-        let line = Line::new(greeting.number, greeting.is_backup, peer.session.clone());
-        if peer.line.set((proxy.clone(), line.clone())).is_err() {
-            return refuse(stream, StatusCode::BAD_REQUEST, None).await;
-        }
-        peer.session.move_to(&proxy.bundle.group);
-        if !proxy.bundle.add(line) {
-            return refuse(stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
-        }
-        let mut answer = Response::new(());
-        answer.headers_mut().insert(LINE, request.headers()[LINE].clone());
-        if stream.send_response(answer).await.is_ok() {
-            let _ = stream.finish().await;
-        }
-    }
-
-    /// Carries a flow over a stream of a line; the first stream of a flow connects to the target.
-    async fn take_part(
-        &self,
-        mut stream: ServerStream,
-        (target, is_packets): (&Target, bool),
-        part: Part,
-        (peer, proxy, line): (&Peer, &Arc<Proxy>, &Arc<Line>),
-    ) {
-        let dialed = match proxy.place(part) {
-            Place::First(give) => {
-                let dialed = self.begin_flow((target, is_packets), part.flow, proxy).await;
-                if dialed.is_err() {
-                    proxy.ends(part.flow, tunnel::Carried::default());
-                }
-                give.send_replace(Some(dialed.clone()));
-                dialed
-            }
-            Place::Other(mut wait) => match wait.wait_for(Option::is_some).await {
-                Ok(dialed) => dialed.clone().unwrap_or(Err(Unreached::Other)),
-                Err(_) => Err(Unreached::Other),
-            },
-            Place::None => return refuse(&mut stream, StatusCode::GONE, None).await,
-        };
-        // Datagrams may come before the answer has gone.
-        let datagrams = peer.flows.of(stream.id().into_inner());
-        let far = match dialed {
-            Ok(far) if matches!(far, Far::Packets(_)) == is_packets => far,
-            Ok(_) => return refuse(&mut stream, StatusCode::BAD_REQUEST, None).await,
-            Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
-        };
-        if stream.send_response(accepted(is_packets)).await.is_err() {
-            return;
-        }
-        let (sends, receives) = stream.split();
-        let receives = Receiving::new(receives);
-        match far {
-            Far::Bytes(flow) => flow.attach(line.clone(), sends, receives).await,
-            Far::Packets(flow) => {
-                flow.attach(Some(line.clone()), datagrams, (sends, receives), line.quic().clone()).await;
-            }
-        }
-    }
-
-    /// Connects to the target of a flow, and carries its bytes or packets from then on.
-    async fn begin_flow(
-        &self,
-        (target, is_packets): (&Target, bool),
-        number: u64,
-        proxy: &Arc<Proxy>,
-    ) -> Result<Far, Unreached> {
-        let permit = self.room.clone().try_acquire_owned().map_err(|_| Unreached::Busy)?;
-        let own = proxy.clone();
-        if is_packets {
-            let socket = dial_packets(target, &self.rules).await?;
-            let (flow, mut take) = PacketFlow::new();
-            let far = Far::Packets(flow.clone());
-            tokio::spawn(async move {
-                let carried = flow.carry(&mut &socket, &&socket, &mut take).await;
-                own.ends(number, carried);
-                drop(permit);
-            });
-            proxy.begins();
-            return Ok(far);
-        }
-        let tcp = dial(target, &self.rules).await?;
-        let flow = Flow::new(proxy.store.clone());
-        let far = Far::Bytes(flow.clone());
-        tokio::spawn(async move {
-            let carried = flow.join(tcp).await;
-            own.ends(number, carried);
-            drop(permit);
-        });
-        proxy.begins();
-        Ok(far)
-    }
-
-    /// Connects to a target, and carries its bytes or packets over one stream.
-    async fn connect(&self, mut stream: ServerStream, target: &Target, is_packets: bool, peer: &Peer) {
-        let Ok(_permit) = self.room.clone().try_acquire_owned() else {
-            return refuse(&mut stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
-        };
-        let quic = peer.session.connection();
-        let carried = if is_packets {
-            let datagrams = peer.flows.of(stream.id().into_inner());
-            let socket = match dial_packets(target, &self.rules).await {
-                Ok(socket) => socket,
-                Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
-            };
-            peer.begins();
-            if stream.send_response(accepted(true)).await.is_err() {
-                return;
-            }
-            let (sends, receives) = stream.split();
-            let (flow, mut take) = PacketFlow::new();
-            let part = flow.attach(None, datagrams, (sends, Receiving::new(receives)), quic.clone());
-            let (mut source, sink) = (&socket, &socket);
-            tokio::join!(part, flow.carry(&mut source, &sink, &mut take)).1
-        } else {
-            let tcp = match dial(target, &self.rules).await {
-                Ok(tcp) => tcp,
-                Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
-            };
-            peer.begins();
-            if stream.send_response(accepted(false)).await.is_err() {
-                return;
-            }
-            let (sends, receives) = stream.split();
-            join(tcp, sends, Receiving::new(receives), quic).await
-        };
-        peer.count(carried);
-    }
 }
 
 impl Peer {
@@ -461,21 +277,6 @@ impl Peer {
     }
 }
 
-/// What a header says, if there is one.
-fn read<T: FromStr<Err = Unreadable>>(request: &Request<()>, name: &str) -> Result<Option<T>, Unreadable> {
-    let Some(value) = request.headers().get(name) else { return Ok(None) };
-    value.to_str().map_err(|_| Unreadable)?.parse().map(Some)
-}
-
-/// The answer to a request that reached its target.
-fn accepted(is_packets: bool) -> Response<()> {
-    let mut answer = Response::new(());
-    if is_packets {
-        answer.headers_mut().insert(CAPSULES.0, HeaderValue::from_static(CAPSULES.1));
-    }
-    answer
-}
-
 /// Finds a control for connections between proxies and exits.
 ///
 /// # Errors
@@ -494,32 +295,6 @@ pub enum ControlError {
     /// It counts marks.
     #[error("{0} counts marks of packets, which proxies do not report; choose another control")]
     Marks(&'static str),
-}
-
-/// Takes the control that a client names, if it suits; otherwise the present one stays.
-fn choose(session: &Session, request: &Request<()>) {
-    let name = request.headers().get(CONTROL).and_then(|value| value.to_str().ok());
-    if let Some(protocol) = name.and_then(|name| control(name).ok()) {
-        let _ = session.group().choose(&protocol);
-    }
-}
-
-/// Refuses a request with a status and a reason.
-async fn refuse(stream: &mut ServerStream, status: StatusCode, reason: Option<Unreached>) {
-    let mut answer = Response::builder().status(status);
-    if let Some(reason) = reason {
-        answer = answer.header("proxy-status", reason.header());
-    }
-    if status == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
-        answer = answer
-            .header(header::PROXY_AUTHENTICATE, "Bearer")
-            .header(header::PROXY_AUTHENTICATE, "Basic realm=\"exit\"");
-    }
-    let answer = answer.body(()).expect("it is made of constants");
-    // A client that has gone needs no answer.
-    if stream.send_response(answer).await.is_ok() {
-        let _ = stream.finish().await;
-    }
 }
 
 /// The settings of connections between proxies and exits.

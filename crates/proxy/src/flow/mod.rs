@@ -5,6 +5,7 @@
 //! module has no I/O and knows no clock.
 
 pub mod frame;
+pub mod pieces;
 pub mod receiver;
 pub mod schedule;
 pub mod sender;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::{Buf, Bytes};
 
 use super::FlowError;
-use super::sender::Pieces;
+use super::pieces::Pieces;
 
 /// The most bytes that wait: for those before them, or to be taken.
 pub const WINDOW: u64 = 16 << 20;
