@@ -14,6 +14,7 @@ use anabranch_proxy::proxy::{ProxyEvent, ProxyService, proxy};
 use anabranch_proxy::socks::Reply;
 use anabranch_proxy::uplink::UplinkState;
 use field::{LONG, RunningProxy, SECRET, start_exit, start_proxy};
+use paths::is_open;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
@@ -333,6 +334,8 @@ async fn a_plain_answer_that_breaks_off_is_not_taken_for_the_whole() {
 async fn half_closed_connections_end_with_the_connection_to_the_exit() {
     let exit = start_exit("127.0.0.1:0", identity(), &["127.0.0.1"]);
     let proxy = start_proxy(&exit.url, SECRET, None);
+    // A line that leaves before it has greeted is told as a client of its own.
+    proxy.wait_until(|state| is_open(state) == [true, true]);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut near = proxy.connect(&listener.local_addr().unwrap().to_string()).await.unwrap();
     let (mut far, _) = listener.accept().await.unwrap();

@@ -56,7 +56,7 @@ pub async fn field() -> (RunningExit, RunningProxy, [Relay; 2]) {
     (exit, proxy, relays)
 }
 
-fn is_open(state: &UplinkState) -> Vec<bool> {
+pub fn is_open(state: &UplinkState) -> Vec<bool> {
     match state {
         UplinkState::Up(paths) => paths.iter().map(|path| path.is_open).collect(),
         UplinkState::Down(_) => Vec::new(),
