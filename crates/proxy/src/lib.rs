@@ -1,9 +1,9 @@
-//! Every application over every path: a proxy on the user's side and an exit on the other, with one connection over
-//! several paths between them, under any window control.
+//! Every application over every path: a proxy on the user's side and an exit on the other, with a connection over each
+//! path between them, all under one window control.
 //!
-//! Applications come in by SOCKS 5 or HTTP, or because the kernel redirects their connections. Each connection is a stream of
-//! HTTP/3 to the exit, which connects to the target, and each flow of UDP is one with datagrams. The exit speaks the standard
-//! alone, so that clients of others can use it.
+//! Applications come in by SOCKS 5 or HTTP, or because the kernel redirects their connections. Each connection is a flow over
+//! streams of HTTP/3 to the exit, which connects to the target, and each flow of UDP one with datagrams. To clients of others
+//! the exit speaks the standard alone.
 
 #![forbid(unsafe_code)]
 

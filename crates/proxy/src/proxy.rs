@@ -1,4 +1,4 @@
-//! The proxy: doors for applications of this machine, and a connection over several paths to an exit.
+//! The proxy: doors for applications of this machine, and lines to an exit.
 
 use std::net::SocketAddr;
 
@@ -21,7 +21,7 @@ pub struct ProxyService {
 pub enum ProxyEvent {
     /// Applications are served at this address.
     Open(Kind, SocketAddr),
-    /// The connection to the exit, or a path of it, has come or gone.
+    /// A line to the exit has come or gone.
     Uplink(UplinkState),
     /// The proxy has failed.
     Failed(DoorError),

@@ -16,6 +16,7 @@ use super::line::Line;
 use super::state::{Ending, Next, State};
 use crate::flow::FlowError;
 use crate::flow::frame::{Frame, Frames};
+use crate::flow::receiver::FIRST_WINDOW;
 use crate::tunnel::{Carried, Receives, Sends, keep_alive};
 
 /// The most bytes that are read from a connection at a time.
@@ -125,6 +126,18 @@ impl Flow {
         self.wake_all();
     }
 
+    /// Ends a flow that the other end does not know any more, unless it has other subflows, or only has to be taken out.
+    pub fn abandon(&self) {
+        {
+            let mut state = self.lock();
+            if !state.subflows.is_empty() || state.is_whole() {
+                return;
+            }
+            state.fail();
+        }
+        self.wake_all();
+    }
+
     /// Waits until the flow has failed; does not return if it ends well.
     pub async fn failed(&self) {
         self.until(&self.changed, |state| (state.ending() == Some(Ending::Failed)).then_some(())).await;
@@ -185,7 +198,14 @@ impl Flow {
         loop {
             let mut woken = pin!(self.to_send.notified());
             woken.as_mut().enable();
-            let next = self.lock().next(own, Instant::now());
+            let (next, is_first_new) = {
+                let mut state = self.lock();
+                (state.next(own, Instant::now()), state.is_first_new())
+            };
+            if is_first_new {
+                // Who is the fastest now may wait as one that was not.
+                self.to_send.notify_waiters();
+            }
             match next {
                 Next::Send(head, body) => {
                     if !body.is_empty() {
@@ -220,6 +240,7 @@ impl Flow {
         while let Some(more) = receives.receive().await? {
             frames.add(more);
             let (mut has_news, mut has_room, mut is_urgent) = (false, false, false);
+            let mut acked: Option<(u64, u64)> = None;
             {
                 let mut state = self.lock();
                 for frame in frames.by_ref() {
@@ -233,12 +254,19 @@ impl Flow {
                             has_news = true;
                         }
                         Frame::Ack(received, limit) => {
-                            has_room |= state.sender.on_ack(received, limit)?;
+                            let last = acked.unwrap_or_default();
+                            acked = Some((received.max(last.0), limit.max(last.1)));
                         }
                     }
                 }
+                if let Some((received, limit)) = acked {
+                    has_room = state.sender.on_ack(received, limit)?;
+                }
                 is_urgent |= has_news && state.receiver.has_news();
                 state.account(&self.store);
+                if state.receiver.waiting() > FIRST_WINDOW && self.store.is_overfull() {
+                    return Err(Broken::Flow);
+                }
             }
             if has_news {
                 self.to_take.notify_waiters();
@@ -289,7 +317,7 @@ impl Flow {
         let is_lost = tokio::select! {
             outcome = both => outcome.is_err(),
             () = self.failed() => true,
-            () = self.forsaken() => true,
+            () = self.forsaken(false) => true,
         };
         if is_lost {
             self.abort();
@@ -298,15 +326,20 @@ impl Flow {
         // All bytes are handed over; the other end has its part when it says so.
         tokio::select! {
             () = self.ended() => {}
-            () = self.forsaken() => self.abort(),
+            () = self.forsaken(true) => self.abort(),
         }
         false
     }
 
-    /// Waits until the other end has left, or the flow was without subflows for a long time.
-    async fn forsaken(&self) {
+    /// Waits until the other end has left, or the flow was without subflows for a long time. A flow that only has to be
+    /// taken out needs no subflow, unless it is handed over.
+    async fn forsaken(&self, is_handed_over: bool) {
         loop {
-            let is_left = self.until(&self.changed, |state| state.subflows.is_empty().then_some(state.is_left)).await;
+            let is_left = self.until(&self.changed, |state| {
+                let needs_one = is_handed_over || !state.is_whole();
+                (needs_one && state.subflows.is_empty()).then_some(state.is_left)
+            });
+            let is_left = is_left.await;
             let back = self.until(&self.changed, |state| (!state.subflows.is_empty()).then_some(()));
             if is_left || timeout(PATIENCE, back).await.is_err() {
                 return;
@@ -317,7 +350,16 @@ impl Flow {
     async fn take_in(&self, reader: &mut (impl AsyncRead + Unpin)) -> Result<(), ()> {
         let mut piece = BytesMut::new();
         loop {
-            self.until(&self.room, |state| state.make_room(&self.store, Instant::now())).await;
+            let room = self.until(&self.room, |state| {
+                let now = Instant::now();
+                let (was_bulk, room) = (state.is_bulk(now), state.make_room(&self.store, now));
+                if room.is_none() && !was_bulk {
+                    // Other lines take some of it now.
+                    self.to_send.notify_waiters();
+                }
+                room
+            });
+            room.await;
             piece.reserve(READ);
             let read = reader.read_buf(&mut piece).await.map_err(|_| ())?;
             let is_large = {

@@ -23,14 +23,14 @@ use self::silence::Watch;
 /// The most lines of a bundle.
 pub(crate) const MOST_LINES: usize = 16;
 
-/// Bytes that may wait in all flows of a bundle, besides a few of each; and the part of what is free that one flow may take.
+/// Bytes that may wait in all flows, besides a few of each; and the part of what is free that one flow may take.
 const MOST_WAITING: u64 = 256 << 20;
 const SHARE: u64 = 8;
 
 /// Time between looks at a bundle without lines.
 const SELDOM: Duration = Duration::from_millis(100);
 
-/// Bytes that wait in the flows of a bundle, at one end.
+/// Bytes that wait in all flows of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Store(AtomicU64);
 
@@ -42,6 +42,11 @@ impl Store {
         } else {
             self.0.fetch_sub(before - now, Ordering::Relaxed);
         }
+    }
+
+    /// Whether twice as many bytes wait as may: flows that were promised room use it all at once.
+    fn is_overfull(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 2 * MOST_WAITING
     }
 
     /// Bytes that may wait in a flow: a part of what is free, so that one leaves room for others.

@@ -31,6 +31,9 @@ const STEADY: u32 = 5;
 /// The least that the round trip of a line is expected to change.
 const LEAST_JITTER: Duration = Duration::from_millis(10);
 
+/// Time between looks from which on this machine counts as halted.
+const HALTED: Duration = Duration::from_millis(100);
+
 /// Silence after which a line is closed.
 const CLOSED: Duration = Duration::from_millis(250);
 
@@ -41,6 +44,8 @@ struct Sign {
     silence: Duration,
     /// How much the round trip changes.
     jitter: Duration,
+    /// Time between the last looks: on a busy machine, what has come meanwhile may not be read yet.
+    look: Duration,
     /// Whether the other end sends packets here some times a second.
     is_steady: bool,
 }
@@ -56,7 +61,7 @@ enum Verdict {
 impl Sign {
     /// Whether the line has been silent for longer than a beat, a look and its jitter allow.
     fn is_silent(&self) -> bool {
-        self.silence > BEAT + LOOK + self.jitter.max(LEAST_JITTER)
+        self.silence > BEAT + self.look.max(LOOK) + self.jitter.max(LEAST_JITTER)
     }
 
     /// Whether it shows that the other end sends packets on every line that works.
@@ -120,13 +125,24 @@ pub(super) struct Watch {
     /// What has arrived on each line.
     heard: HashMap<u64, Heard>,
     looked: Instant,
+    /// Times between the last looks.
+    looks: (Duration, Duration),
 }
 
 impl Watch {
     /// A watch that closes lines that stay silent, or leaves that to the other end.
     pub fn new(closes: bool) -> Self {
         let now = Instant::now();
-        Self { closes, data: HashMap::new(), since: now, until: now, beaten: now, heard: HashMap::new(), looked: now }
+        Self {
+            closes,
+            data: HashMap::new(),
+            since: now,
+            until: now,
+            beaten: now,
+            heard: HashMap::new(),
+            looked: now,
+            looks: (Duration::ZERO, Duration::ZERO),
+        }
     }
 
     /// Looks at all lines; the time of the next look.
@@ -136,8 +152,8 @@ impl Watch {
             line.measure();
         }
         let is_active = self.listen(lines, now);
-        // Where this machine has halted, what came meanwhile is not read yet.
-        let is_timely = std::mem::replace(&mut self.looked, now) + 3 * LOOK > now;
+        let look = now.saturating_duration_since(std::mem::replace(&mut self.looked, now));
+        self.looks = (look, self.looks.0);
         if !is_active {
             for line in lines {
                 line.doubt(false);
@@ -152,7 +168,8 @@ impl Watch {
                 let _ = path.ping();
             }
         }
-        if is_timely && now + PASSING < self.until + JUDGED {
+        // Where this machine has halted, nothing is known.
+        if self.longest_look() < HALTED && now + PASSING < self.until + JUDGED {
             self.judge(lines, now);
         }
         now + LOOK
@@ -183,6 +200,10 @@ impl Watch {
         now < self.until
     }
 
+    fn longest_look(&self) -> Duration {
+        self.looks.0.max(self.looks.1)
+    }
+
     fn judge(&self, lines: &[Arc<Line>], now: Instant) {
         let signs: Vec<Option<Sign>> = lines.iter().map(|line| self.sign(line, now)).collect();
         for (own, line) in lines.iter().enumerate() {
@@ -204,7 +225,8 @@ impl Watch {
         let (heard, pace) = (self.heard.get(&line.id)?, line.pace());
         let from = heard.at.max(self.since + 2 * pace.rtt + SELDOM);
         let silence = now.saturating_duration_since(from);
-        Some(Sign { silence, jitter: pace.jitter, is_steady: heard.in_time >= STEADY })
+        let look = self.longest_look();
+        Some(Sign { silence, jitter: pace.jitter, look, is_steady: heard.in_time >= STEADY })
     }
 }
 
@@ -214,7 +236,7 @@ mod tests {
 
     fn sign(silence: u64, jitter: u64) -> Sign {
         let [silence, jitter] = [silence, jitter].map(Duration::from_millis);
-        Sign { silence, jitter, is_steady: true }
+        Sign { silence, jitter, look: LOOK, is_steady: true }
     }
 
     #[test]

@@ -43,6 +43,10 @@ pub(super) struct State {
     pub subflows: BTreeMap<u32, Subflow>,
     /// Number of subflows that there were.
     pub count: u32,
+    /// The subflow that was the fastest at the last look.
+    first: Option<u32>,
+    /// Whether that was another one before, which the others have to hear.
+    is_first_new: bool,
     pub told: Instant,
     pub ending: Option<Ending>,
     /// Whether the other end has left for good.
@@ -96,6 +100,8 @@ impl State {
             receiver: Receiver::new(FIRST_WINDOW),
             subflows: BTreeMap::new(),
             count: 0,
+            first: None,
+            is_first_new: false,
             told: now,
             ending: None,
             is_left: false,
@@ -129,6 +135,16 @@ impl State {
         if self.ending().is_none() {
             self.ending = Some(Ending::Failed);
         }
+    }
+
+    /// Whether another subflow is the fastest than those who wait know.
+    pub fn is_first_new(&mut self) -> bool {
+        std::mem::take(&mut self.is_first_new)
+    }
+
+    /// Whether both ends have all bytes, though not all may have been taken out here.
+    pub fn is_whole(&self) -> bool {
+        self.sender.is_done() && self.receiver.has_all()
     }
 
     /// Whether more lines than one are worth it: much was carried, or no line carries anything now.
@@ -168,7 +184,7 @@ impl State {
     }
 
     /// Whether more waits than there was room for, a short time ago.
-    fn is_bulk(&self, now: Instant) -> bool {
+    pub fn is_bulk(&self, now: Instant) -> bool {
         self.sender.end().is_none() && self.full.is_some_and(|full| now < full + LATELY)
     }
 
@@ -179,6 +195,7 @@ impl State {
             None => {}
         }
         let Some(first) = self.fastest() else { return Next::Wait(None) };
+        self.is_first_new |= self.first.replace(first) != Some(first);
         let mut head = BytesMut::new();
         let mut due = None;
         if own == first && self.receiver.has_news() {

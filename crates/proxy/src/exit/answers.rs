@@ -66,18 +66,22 @@ impl Exit {
             Ok(None) => return refuse(stream, StatusCode::NO_CONTENT, None).await,
             Err(Unreadable) => return refuse(stream, StatusCode::BAD_REQUEST, None).await,
         };
+        if peer.line.get().is_some() {
+            return refuse(stream, StatusCode::BAD_REQUEST, None).await;
+        }
         let named = request.headers().get(CONTROL).and_then(|value| value.to_str().ok());
         let first = (peer.remote(), named.and_then(|name| control(name).ok()));
         let Ok(proxy) = self.proxies.find(shown, greeting.bundle, first) else {
             return refuse(stream, StatusCode::INTERNAL_SERVER_ERROR, None).await;
         };
         let line = Line::new(greeting.number, greeting.is_backup, peer.session.clone());
-        if peer.line.set((proxy.clone(), line.clone())).is_err() {
-            return refuse(stream, StatusCode::BAD_REQUEST, None).await;
+        if !proxy.bundle.add(line.clone()) {
+            return refuse(stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
         }
         peer.session.move_to(&proxy.bundle.group);
-        if !proxy.bundle.add(line) {
-            return refuse(stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
+        if let Err((proxy, line)) = peer.line.set((proxy, line)) {
+            proxy.bundle.remove(&line);
+            return refuse(stream, StatusCode::BAD_REQUEST, None).await;
         }
         let mut answer = Response::new(());
         answer.headers_mut().insert(LINE, request.headers()[LINE].clone());
@@ -116,15 +120,21 @@ impl Exit {
             Ok(_) => return refuse(&mut stream, StatusCode::BAD_REQUEST, None).await,
             Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
         };
-        if stream.send_response(accepted(is_packets)).await.is_err() {
-            return;
+        if stream.send_response(accepted(is_packets)).await.is_ok() {
+            let (sends, receives) = stream.split();
+            let receives = Receiving::new(receives);
+            match &far {
+                Far::Bytes(flow) => flow.attach(line.clone(), sends, receives).await,
+                Far::Packets(flow) => {
+                    flow.attach(Some(line.clone()), datagrams, (sends, receives), line.quic().clone()).await;
+                }
+            }
         }
-        let (sends, receives) = stream.split();
-        let receives = Receiving::new(receives);
-        match far {
-            Far::Bytes(flow) => flow.attach(line.clone(), sends, receives).await,
-            Far::Packets(flow) => {
-                flow.attach(Some(line.clone()), datagrams, (sends, receives), line.quic().clone()).await;
+        // A proxy that breaks off the last stream of a flow, on a line that works, does not want it any more.
+        if line.quic().close_reason().is_none() {
+            match far {
+                Far::Bytes(flow) => flow.abandon(),
+                Far::Packets(flow) => flow.abandon(),
             }
         }
     }
@@ -151,7 +161,7 @@ impl Exit {
             return Ok(far);
         }
         let tcp = dial(target, &self.rules).await?;
-        let flow = Flow::new(proxy.store.clone());
+        let flow = Flow::new(self.store.clone());
         let far = Far::Bytes(flow.clone());
         tokio::spawn(async move {
             let carried = flow.join(tcp).await;

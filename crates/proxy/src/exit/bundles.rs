@@ -12,9 +12,9 @@ use ring::digest::{SHA256, digest};
 use tokio::sync::watch;
 
 use super::{Client, ExitEvent};
+use crate::bundle::Bundle;
 use crate::bundle::carrier::Flow;
 use crate::bundle::greeting::{BundleId, Part};
-use crate::bundle::{Bundle, Store};
 use crate::packets::carrier::PacketFlow;
 use crate::tunnel::Carried;
 use crate::unreached::Unreached;
@@ -33,8 +33,6 @@ pub(super) enum Far {
 pub(super) struct Proxy {
     /// The lines.
     pub bundle: Arc<Bundle>,
-    /// What waits in its flows.
-    pub store: Arc<Store>,
     /// First address of its first line.
     remote: String,
     flows: Mutex<HashMap<u64, watch::Receiver<Dialed>>>,
@@ -60,7 +58,7 @@ impl Drop for Proxy {
 
 /// What a stream is to a flow.
 pub(super) enum Place {
-    /// The first: whoever has it connects to the target.
+    /// The first: it connects to the target.
     First(watch::Sender<Dialed>),
     /// Another: the connection stands or is being made.
     Other(watch::Receiver<Dialed>),
@@ -141,7 +139,6 @@ impl Proxies {
         let group = Group::new(control.as_ref().unwrap_or(&self.control))?;
         let proxy = Arc::new(Proxy {
             bundle: Bundle::new(group, false),
-            store: Arc::default(),
             remote,
             flows: Mutex::default(),
             tunnels: AtomicU64::new(0),

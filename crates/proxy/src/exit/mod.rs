@@ -2,8 +2,8 @@
 //!
 //! It is a proxy of HTTP/3: clients ask by CONNECT, for TCP [rfc9114, sec. 4.4] and UDP [rfc9298], and show a token by
 //! `proxy-authorization`. What it speaks is the standard alone, so that clients of others are served too. Ours say by headers
-//! which connections are lines of one bundle, and which streams are parts of one flow. Until a client has shown a token it has few streams, with some kilobytes on them; no more datagrams than
-//! 256 kB wait, and nobody reads them.
+//! which connections are lines of one bundle, and which streams are parts of one flow. Until a client has shown a token it
+//! has few streams, with some kilobytes on them; no more datagrams than 256 kB wait, and nobody reads them.
 
 mod answers;
 mod bundles;
@@ -27,6 +27,7 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
 use self::bundles::{Proxies, Proxy};
+use crate::bundle::Store;
 use crate::bundle::line::Line;
 use crate::http3::{self, ALPN, Budget};
 use crate::packets::flows::Flows;
@@ -138,7 +139,14 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
     let url = Url { host, port: address.port(), path: String::new(), pins: vec![identity.fingerprint()], hash: None };
     events.tell(ExitEvent::Serving(url));
     let proxies = Proxies::new(control.clone(), events.clone());
-    let exit = Arc::new(Exit { tokens, rules, control, proxies, room: Arc::new(Semaphore::new(MOST_TUNNELS)) });
+    let exit = Arc::new(Exit {
+        tokens,
+        rules,
+        control,
+        proxies,
+        room: Arc::new(Semaphore::new(MOST_TUNNELS)),
+        store: Arc::default(),
+    });
     // Connections end with the exit.
     let mut served = JoinSet::new();
     loop {
@@ -164,6 +172,8 @@ struct Exit {
     control: Protocol,
     proxies: Proxies,
     room: Arc<Semaphore>,
+    /// What waits in flows.
+    store: Arc<Store>,
 }
 
 /// Counts of a client.

@@ -1,4 +1,4 @@
-//! Bytes of a flow over several subflows, each a stream of its own connection: numbered, handed out to whichever has room,
+//! Bytes of a flow over several subflows, each a stream of its own connection: numbered, handed out to those that have room,
 //! and put in order at the other end.
 //!
 //! What a subflow has that fails is handed out again to others at once, and no subflow waits for the bytes of another. The

@@ -129,6 +129,11 @@ impl Receiver {
         Some(piece)
     }
 
+    /// Whether all bytes are here, and there will be no more.
+    pub fn has_all(&self) -> bool {
+        self.end == Some(self.received())
+    }
+
     /// Whether all bytes were taken, and there will be no more.
     pub fn is_over(&self) -> bool {
         self.end == Some(self.taken)
@@ -136,7 +141,7 @@ impl Receiver {
 
     /// Whether the other end has not heard of all that is here.
     pub fn has_news(&self) -> bool {
-        self.is_told_lost || self.here() > self.told || (self.end.is_none() && self.limit() > self.told_limit)
+        self.is_told_lost || self.here() > self.told || (self.needs_room() && self.limit() > self.told_limit)
     }
 
     /// Whether the other end has to hear at once of what is here.
@@ -145,7 +150,7 @@ impl Receiver {
         let each = ((self.limit() - self.taken) / 4).min(TOLD_EACH);
         self.is_told_lost
             || self.here() >= self.told + each
-            || (self.end.is_none() && self.limit() >= self.told_limit + each)
+            || (self.needs_room() && self.limit() >= self.told_limit + each)
             || (has_all && self.here() > self.told)
     }
 
@@ -170,6 +175,11 @@ impl Receiver {
     /// The number of bytes that are here in order, and one more if these are all.
     fn here(&self) -> u64 {
         self.received() + u64::from(self.end == Some(self.received()))
+    }
+
+    /// Whether the other end has more than it was told that it may send.
+    fn needs_room(&self) -> bool {
+        self.end.is_none_or(|end| end > self.told_limit)
     }
 
     fn limit(&self) -> u64 {

@@ -1,6 +1,6 @@
 //! The sending end of a flow.
 //!
-//! Bytes are numbered from 0. They are handed out in pieces to whichever subflow takes some, and kept until the other end
+//! Bytes are numbered from 0. They are handed out in pieces to subflows that take some, and kept until the other end
 //! says that it has them in order. What was handed out to a subflow that fails is handed out again to others.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -15,6 +15,9 @@ const MOST_KEPT: u64 = 16 << 20;
 
 /// The number of ranges of bytes with subflows from which on no more is written: small ones take more memory than their bytes.
 const MOST_RANGES: usize = 1 << 15;
+
+/// Ranges of a subflow that are passed at most on the search for what it does not have.
+const MOST_STEPS: usize = 16;
 
 /// The sending end of a flow over some subflows, which have numbers.
 #[derive(Debug, Default)]
@@ -111,26 +114,27 @@ impl Sender {
 
     /// Hands out a copy of the oldest piece that only other subflows have: it may be late there.
     pub fn hand_out_copy(&mut self, subflow: u32, most: usize) -> Option<Piece> {
-        let own = self.sent.get(&subflow);
-        // The first byte of a range that the subflow does not have itself.
-        let first = |&(mut begin, end): &(u64, u64)| {
-            while let Some((_, after)) = own.and_then(|own| own.iter().find(|(a, b)| *a <= begin && begin < *b)) {
-                begin = *after;
-            }
-            (begin < end).then_some((begin, end))
-        };
-        let others = self.sent.iter().filter(|(other, _)| **other != subflow).flat_map(|(_, sent)| sent);
-        let (begin, end) = others.filter_map(first).min()?;
-        let piece = self.piece(begin, end, most)?;
+        let (mut begin, own) = (self.acked, self.sent.get(&subflow));
+        for _ in 0..MOST_STEPS {
+            let covers = |&&(from, to): &&(u64, u64)| from <= begin && begin < to;
+            let Some((_, after)) = own.and_then(|own| own.iter().find(covers)) else { break };
+            begin = *after;
+        }
+        // What has to be handed out again is handed out as such.
+        if self.again.range(..=begin).next_back().is_some_and(|(_, end)| begin < *end) {
+            return None;
+        }
+        let piece = self.piece(begin, self.next, most)?;
         self.note(subflow, &piece);
         Some(piece)
     }
 
-    /// Handles what the other end has in order, and up to where it takes more. True if it takes more than before.
+    /// Handles what the other end has in order, and up to where it takes more. True if any of this is news.
     ///
     /// # Errors
     /// If it has what was never sent.
     pub fn on_ack(&mut self, mut received: u64, limit: u64) -> Result<bool, FlowError> {
+        let knew_end = self.is_end_known;
         // Who has all and knows the end says one more.
         if self.end().is_some_and(|end| received == end + 1 && self.next == end) {
             self.is_end_known = true;
@@ -139,7 +143,7 @@ impl Sender {
         if received > self.next {
             return Err(FlowError::NeverSent);
         }
-        let has_more = received > self.acked || limit > self.limit;
+        let has_more = received > self.acked || limit > self.limit || self.is_end_known != knew_end;
         self.limit = self.limit.max(limit);
         if received > self.acked {
             self.acked = received;

@@ -315,3 +315,30 @@ fn the_window_grows_with_what_was_taken() {
     receiver.narrow(10);
     assert_eq!(receiver.tell(), (250, 370));
 }
+
+#[test]
+fn that_the_other_end_knows_the_end_is_news() {
+    let mut sender = Sender::new(WINDOW);
+    sender.write(bytes(0, 10));
+    sender.hand_out(0, 10).unwrap();
+    assert!(sender.on_ack(10, WINDOW).unwrap());
+    sender.finish();
+    assert!(!sender.is_done(), "it has all, and may expect more");
+    assert!(sender.on_ack(11, WINDOW).unwrap() && sender.is_done());
+    assert!(!sender.on_ack(11, WINDOW).unwrap());
+    let mut receiver = Receiver::new(WINDOW);
+    receiver.finish(0).unwrap();
+    assert!(receiver.has_all() && receiver.is_urgent());
+    assert_eq!(receiver.tell().0, 1);
+}
+
+#[test]
+fn there_is_room_for_all_though_the_end_is_known_before() {
+    let mut receiver = Receiver::new(100);
+    receiver.finish(1000).unwrap();
+    receiver.insert(0, bytes(0, 100)).unwrap();
+    assert_eq!(receiver.tell(), (100, 100));
+    receiver.take().unwrap();
+    assert!(receiver.has_news() && receiver.is_urgent());
+    assert_eq!(receiver.tell(), (100, 300));
+}

@@ -130,6 +130,13 @@ impl PacketFlow {
         self.changed.notify_waiters();
     }
 
+    /// Ends a flow that the other end does not know any more, unless it has other subflows.
+    pub fn abandon(&self) {
+        if self.lock().subflows.is_empty() {
+            self.end();
+        }
+    }
+
     /// Whether the flow has ended.
     pub fn has_ended(&self) -> bool {
         self.lock().has_ended

@@ -40,6 +40,9 @@ use crate::unreached::Unreached;
 /// The longest wait of a request for a line.
 const WAIT: Duration = Duration::from_secs(10);
 
+/// The wait for an answer, besides three round trips, after which the next line is asked too.
+const ASKED_AGAIN: Duration = Duration::from_millis(300);
+
 /// The longest wait for an answer: the exit itself gives up before.
 const ANSWER_TIME: Duration = Duration::from_secs(20);
 
@@ -215,7 +218,9 @@ impl Uplink {
                 Some(mut way) if doubts.is_empty() => {
                     asked.insert(way.line.id);
                     let (request, mut doubt) = (request(&self.exit), way.line.doubts());
-                    doubts.spawn(async move { doubt.wait_for(|is_doubted| *is_doubted).await.is_ok() });
+                    let soon = ASKED_AGAIN + 3 * way.line.pace().rtt;
+                    // The answer to a second request is that to the first.
+                    doubts.spawn(async move { timeout(soon, doubt.wait_for(|is_doubted| *is_doubted)).await.is_ok() });
                     answers.spawn(async move {
                         let answer = timeout(ANSWER_TIME, ask(&mut way.asking, request)).await;
                         (way, answer.map_err(|_| Unreached::TimedOut))

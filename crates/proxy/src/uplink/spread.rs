@@ -58,7 +58,7 @@ impl Spread for Flow {
     }
 
     fn abandon(&self) {
-        self.abort();
+        Self::abandon(self);
     }
 }
 
@@ -90,7 +90,7 @@ impl Spread for PacketFlow {
     }
 
     fn abandon(&self) {
-        self.end();
+        Self::abandon(self);
     }
 }
 

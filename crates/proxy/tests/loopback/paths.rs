@@ -174,6 +174,34 @@ async fn a_backup_path_carries_what_no_other_can() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_slow_program_gets_all_after_both_lines_were_lost() {
+    // The proxy has all of the first answer, and the exit has forgotten it; a part of the second is still at the exit.
+    for all in [8 << 20, 16 << 20] {
+        slow_program_gets(all).await;
+    }
+}
+
+async fn slow_program_gets(all: usize) {
+    let (_exit, proxy, relays) = field().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut near = proxy.connect(&listener.local_addr().unwrap().to_string()).await.unwrap();
+    let (mut far, _) = listener.accept().await.unwrap();
+    near.shutdown().await.unwrap();
+    tokio::spawn(async move { far.write_all(&vec![7; all]).await });
+    sleep(Duration::from_secs(1)).await;
+    for (is_cut, open) in [(true, vec![]), (false, vec![true, true])] {
+        for relay in &relays {
+            relay.cut(is_cut);
+        }
+        proxy.wait_until(|state| is_open(state) == open);
+    }
+    sleep(Duration::from_millis(300)).await;
+    let mut got = Vec::new();
+    timeout(LONG, near.read_to_end(&mut got)).await.unwrap().unwrap();
+    assert_eq!(got.len(), all);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn lines_that_lose_packets_by_chance_stay() {
     let (_exit, proxy, relays) = field().await;
     for relay in &relays {
