@@ -149,6 +149,9 @@ async fn call(address: &str, identity: &Identity, who: Peers<()>, question: &str
     let connecting = endpoint.connect_with(config, remote, "anabranch").map_err(io::Error::other)?;
     let connection = connecting.await.map_err(plain)?;
     let (mut writer, reader) = connection.open_bi().await.map_err(plain)?;
-    writer.write_all(format!("{question}\n").as_bytes()).await?;
+    if let Err(error) = writer.write_all(format!("{question}\n").as_bytes()).await {
+        // An agent that refuses a connection says why.
+        return Err(connection.close_reason().map_or_else(|| error.into(), plain));
+    }
     Ok((endpoint, connection, writer, reader))
 }
