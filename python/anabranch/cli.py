@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from importlib import import_module
 from typing import Annotated, Any, NoReturn
@@ -58,6 +59,9 @@ GROUPS = {
 
 SUMMARIES = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
+
+CONNECTED = {"serve", *GROUPS["Real packets"], *GROUPS["Between machines"], *GROUPS["Rates granted"]}
+"""The commands that hold connections with other programs."""
 
 NOT_ONE_OF = re.compile(r"'(?P<given>[^']*)' is not one of (?P<known>'.*')")
 """What typer says of a word that is none of those that an option takes."""
@@ -144,6 +148,10 @@ def options(
 
 def program() -> None:
     """Run the command line as a process."""
+    # Where nobody reads on, as with `| head`, leave as other programs do: at once, and without words. Commands that
+    # hold connections hear of it as an error: a client that leaves must not end them.
+    if hasattr(signal, "SIGPIPE") and sys.argv[1:2] and sys.argv[1] not in CONNECTED:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
         interrupts.heed()
         main()
@@ -172,10 +180,7 @@ def main() -> None:
 
 
 def _leave_quietly() -> NoReturn:
-    """Leave without words where nobody reads on, as with `| head`.
-
-    The signal for this stays ignored: it would also end servers whose clients leave.
-    """
+    """Leave without words where nobody reads on."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(FAILED)
 
