@@ -101,6 +101,34 @@ def punctual(run: Callable[[], anabranch.Result]) -> anabranch.Result:
     return valid
 
 
+def two_links(rates_mbps: tuple[int, int], delays_ms: tuple[int, int]) -> str:
+    """Give a scenario of two hosts and a link of each rate and delay between them.
+
+    West is 10.0.0.1 and 10.0.1.1, east is 10.0.0.2 and 10.0.1.2.
+    """
+    return f"""
+[defaults.link]
+queue = "300 packets"
+[[link]]
+name = "fast"
+source = "west"
+target = "east"
+capacity = "{rates_mbps[0]} Mbit/s"
+delay = "{delays_ms[0]} ms"
+[[link]]
+name = "slow"
+source = "west"
+target = "east"
+capacity = "{rates_mbps[1]} Mbit/s"
+delay = "{delays_ms[1]} ms"
+[[connection]]
+name = "both"
+source = "west"
+target = "east"
+links = [["fast"], ["slow"]]
+"""
+
+
 def sharer(shared: Path, host: str, into: str = "url") -> str:
     """Give the command line of a sharer that writes its URL into a file."""
     return f"exec {words(*PROGRAM, 'share', shared, *SERVE, host)} > {into}"

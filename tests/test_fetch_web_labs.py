@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from labs import ATTEMPTS, PROGRAM, emulate, refusal, words
+from labs import ATTEMPTS, PROGRAM, emulate, refusal, two_links, words
 
 pytestmark = pytest.mark.alone
 
@@ -22,27 +22,7 @@ LARGE = 300 * MB
 RATES_MBPS = (80, 40)
 SERVER = Path(__file__).with_name("web_servers.py")
 
-TWO_LINKS = f"""
-[defaults.link]
-queue = "300 packets"
-[[link]]
-name = "fast"
-source = "west"
-target = "east"
-capacity = "{RATES_MBPS[0]} Mbit/s"
-delay = "10 ms"
-[[link]]
-name = "slow"
-source = "west"
-target = "east"
-capacity = "{RATES_MBPS[1]} Mbit/s"
-delay = "10 ms"
-[[connection]]
-name = "both"
-source = "west"
-target = "east"
-links = [["fast"], ["slow"]]
-"""
+TWO_LINKS = two_links(RATES_MBPS, (10, 10))
 """West is 10.0.0.1 and 10.0.1.1, east is 10.0.0.2 and 10.0.1.2."""
 
 URLS = ("http://10.0.0.1:8001/x", "http://10.0.1.1:8002/x")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from labs import ATTEMPTS, PROGRAM, emulate, refusal, words
+from labs import ATTEMPTS, PROGRAM, emulate, refusal, two_links, words
 
 pytestmark = pytest.mark.alone
 
@@ -16,28 +16,7 @@ PROGRAMS = Path(__file__).with_name("proxy_programs.py")
 
 RATES_MBPS = (150, 40)
 
-DISJOINT = f"""
-[defaults.link]
-queue = "300 packets"
-[[link]]
-name = "fast"
-source = "west"
-target = "east"
-capacity = "{RATES_MBPS[0]} Mbit/s"
-delay = "10 ms"
-[[link]]
-name = "slow"
-source = "west"
-target = "east"
-capacity = "{RATES_MBPS[1]} Mbit/s"
-delay = "30 ms"
-[[connection]]
-name = "both"
-source = "west"
-target = "east"
-links = [["fast"], ["slow"]]
-"""
-"""West is 10.0.0.1 and 10.0.1.1, east is 10.0.0.2 and 10.0.1.2."""
+DISJOINT = two_links(RATES_MBPS, (10, 30))
 
 SHARED = """
 [defaults.link]
