@@ -27,4 +27,4 @@ pub mod url;
 pub mod web;
 
 pub use paths::{AddressPair, PathReport};
-pub use quic_config::QuicConfig;
+pub use quic_config::{QuicConfig, STREAM_WINDOW};

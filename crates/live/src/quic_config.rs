@@ -11,7 +11,7 @@ const MOST_STREAMS: u32 = 64;
 
 /// The most bytes in flight on a stream. A connection ends where a stream has some thousand gaps, so packets of 1200
 /// bytes of which every other is lost must stay below; a sender that needs more takes several streams.
-const STREAM_WINDOW: u32 = 2 << 20;
+pub const STREAM_WINDOW: u32 = 2 << 20;
 
 /// Bytes that a peer which only sends requests may send on a stream before they are read: more than any request has.
 const REQUEST_WINDOW: u32 = 8 << 10;

@@ -71,7 +71,7 @@ pub(super) enum Ending {
     Failed,
 }
 
-/// A stream of a flow on a line.
+/// A stream of a flow on a line, which may have several.
 pub(super) struct Subflow {
     pub line: Arc<Line>,
     /// Whether the other end was told here of the end.
@@ -234,16 +234,17 @@ impl State {
 
     /// The next bytes for a subflow: copies of what is late on another, or bytes that nobody has.
     fn piece(&mut self, own: u32, first: u32, now: Instant) -> Option<Piece> {
-        let window = self.subflows.get(&own)?.line.pace().window;
+        let line = &self.subflows.get(&own)?.line;
+        let (line, window) = (line.id, line.pace().window);
         let most = ((window / PIECES) as usize).clamp(LEAST_PIECE, MOST_PIECE);
         if own == first && self.held_up_at(now).is_some_and(|at| now >= at) {
-            if let Some(piece) = self.sender.hand_out_copy(own, most) {
+            if let Some(piece) = self.sender.hand_out_copy(line, most) {
                 self.copied += piece.bytes.len() as u64;
                 return Some(piece);
             }
             self.progress.1 = now;
         }
-        if self.takes(own, first, now) { self.sender.hand_out(own, most) } else { None }
+        if self.takes(own, first, now) { self.sender.hand_out(line, most) } else { None }
     }
 
     /// When the other end will have lacked the same bytes for longer than a line that works leaves it without.
@@ -255,14 +256,16 @@ impl State {
             self.copied = 0;
         }
         let slowest = self.lines().map(|line| line.pace()).map(|pace| pace.rtt + 2 * pace.jitter).max()?;
-        (!is_idle && self.subflows.len() > 1).then(|| self.progress.1 + slowest + 2 * NEWS)
+        let mut ids = self.lines().map(|line| line.id);
+        let one = ids.next();
+        (!is_idle && ids.any(|id| Some(id) != one)).then(|| self.progress.1 + slowest + 2 * NEWS)
     }
 
-    /// Hands what a subflow has out to others, since it may not arrive.
+    /// Hands what the line of a subflow has out to others, since it may not arrive.
     pub fn distrust(&mut self, own: u32) {
-        self.sender.fail(own);
         self.receiver.forget_told();
         if let Some(subflow) = self.subflows.get_mut(&own) {
+            self.sender.fail(subflow.line.id);
             subflow.has_told_end = false;
         }
     }

@@ -48,10 +48,6 @@ const MOST_UNKNOWN: u32 = 64 << 10;
 /// when they have as many.
 const UNREAD: u32 = 128 << 20;
 
-/// Bytes that may be on their way on a stream: 1 Gbit/s with a round trip of 64 ms. A connection ends where a stream has some
-/// thousand gaps, which are losses on a connection of one path: far more than any control sends on under.
-const STREAM_WINDOW: u32 = 8 << 20;
-
 /// Bytes of datagrams that wait: a tenth of a second at 20 Mbit/s.
 const DATAGRAMS: usize = 256 << 10;
 
@@ -309,11 +305,5 @@ pub enum ControlError {
 
 /// The settings of connections between proxies and exits.
 pub(crate) fn proxying() -> QuicConfig {
-    QuicConfig {
-        receive_window: UNREAD,
-        stream_window: STREAM_WINDOW,
-        streams: MOST_STREAMS.1,
-        datagrams: DATAGRAMS,
-        ..QuicConfig::default()
-    }
+    QuicConfig { receive_window: UNREAD, streams: MOST_STREAMS.1, datagrams: DATAGRAMS, ..QuicConfig::default() }
 }

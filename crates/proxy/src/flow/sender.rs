@@ -1,7 +1,7 @@
 //! The sending end of a flow.
 //!
-//! Bytes are numbered from 0. They are handed out in pieces to subflows that take some, and kept until the other end
-//! says that it has them in order. What was handed out to a subflow that fails is handed out again to others.
+//! Bytes are numbered from 0. They are handed out in pieces to lines that take some, and kept until the other end says that
+//! it has them in order. What was handed out to a line that fails is handed out again to others.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,13 +13,13 @@ use super::pieces::{Piece, Pieces};
 /// The most bytes that are kept.
 const MOST_KEPT: u64 = 16 << 20;
 
-/// The number of ranges of bytes with subflows from which on no more is written: small ones take more memory than their bytes.
+/// The number of ranges of bytes on lines from which on no more is written: small ones take more memory than their bytes.
 const MOST_RANGES: usize = 1 << 15;
 
-/// Ranges of a subflow that are passed at most on the search for what it does not have.
+/// Ranges of a line that are passed at most on the search for what it does not have.
 const MOST_STEPS: usize = 16;
 
-/// The sending end of a flow over some subflows, which have numbers.
+/// The sending end of a flow over some lines, which have numbers.
 #[derive(Debug, Default)]
 pub struct Sender {
     /// What was written, without what the other end has.
@@ -32,8 +32,8 @@ pub struct Sender {
     is_over: bool,
     /// Whether the other end knows that there will be no more.
     is_end_known: bool,
-    /// What was handed out to each subflow, in the order of that, without what is acknowledged.
-    sent: BTreeMap<u32, VecDeque<(u64, u64)>>,
+    /// What was handed out to each line, in the order of that, without what is acknowledged.
+    sent: BTreeMap<u64, VecDeque<(u64, u64)>>,
     /// What has to be handed out again: the ends of ranges, by their beginnings.
     again: BTreeMap<u64, u64>,
 }
@@ -44,7 +44,7 @@ impl Sender {
         Self { limit, ..Self::default() }
     }
 
-    /// Whether more may be written where no more than `most` bytes are to wait for a subflow.
+    /// Whether more may be written where no more than `most` bytes are to wait for a line.
     pub fn has_room(&self, most: u64) -> bool {
         let ranges: usize = self.sent.values().map(VecDeque::len).sum();
         let end = self.kept.end();
@@ -87,13 +87,13 @@ impl Sender {
         again + self.kept.end().min(self.limit).saturating_sub(self.next)
     }
 
-    /// Number of bytes that were handed out to a subflow, and are not acknowledged.
-    pub fn outstanding(&self, subflow: u32) -> u64 {
-        self.sent.get(&subflow).map_or(0, |sent| sent.iter().map(|(begin, end)| end - begin).sum())
+    /// Number of bytes that were handed out to a line, and are not acknowledged.
+    pub fn outstanding(&self, line: u64) -> u64 {
+        self.sent.get(&line).map_or(0, |sent| sent.iter().map(|(begin, end)| end - begin).sum())
     }
 
-    /// Hands out the next piece to a subflow, of `most` bytes at the most: first what has to be handed out again.
-    pub fn hand_out(&mut self, subflow: u32, most: usize) -> Option<Piece> {
+    /// Hands out the next piece to a line, of `most` bytes at the most: first what has to be handed out again.
+    pub fn hand_out(&mut self, line: u64, most: usize) -> Option<Piece> {
         if most == 0 {
             return None;
         }
@@ -108,13 +108,13 @@ impl Sender {
             self.next = piece.end();
             piece
         };
-        self.note(subflow, &piece);
+        self.note(line, &piece);
         Some(piece)
     }
 
-    /// Hands out a copy of the oldest piece that only other subflows have: it may be late there.
-    pub fn hand_out_copy(&mut self, subflow: u32, most: usize) -> Option<Piece> {
-        let (mut begin, own) = (self.acked, self.sent.get(&subflow));
+    /// Hands out a copy of the oldest piece that only other lines have: it may be late there.
+    pub fn hand_out_copy(&mut self, line: u64, most: usize) -> Option<Piece> {
+        let (mut begin, own) = (self.acked, self.sent.get(&line));
         for _ in 0..MOST_STEPS {
             let covers = |&&(from, to): &&(u64, u64)| from <= begin && begin < to;
             let Some((_, after)) = own.and_then(|own| own.iter().find(covers)) else { break };
@@ -125,7 +125,7 @@ impl Sender {
             return None;
         }
         let piece = self.piece(begin, self.next, most)?;
-        self.note(subflow, &piece);
+        self.note(line, &piece);
         Some(piece)
     }
 
@@ -163,9 +163,9 @@ impl Sender {
         Ok(has_more)
     }
 
-    /// Hands out again what a subflow has that is not acknowledged; true if there is anything.
-    pub fn fail(&mut self, subflow: u32) -> bool {
-        let Some(sent) = self.sent.remove(&subflow) else { return false };
+    /// Hands out again what a line has that is not acknowledged; true if there is anything.
+    pub fn fail(&mut self, line: u64) -> bool {
+        let Some(sent) = self.sent.remove(&line) else { return false };
         for (begin, end) in sent {
             self.repeat(begin.max(self.acked), end);
         }
@@ -185,8 +185,8 @@ impl Sender {
         }
     }
 
-    fn note(&mut self, subflow: u32, piece: &Piece) {
-        let sent = self.sent.entry(subflow).or_default();
+    fn note(&mut self, line: u64, piece: &Piece) {
+        let sent = self.sent.entry(line).or_default();
         match sent.back_mut() {
             Some((_, end)) if *end == piece.offset => *end = piece.end(),
             _ => sent.push_back((piece.offset, piece.end())),

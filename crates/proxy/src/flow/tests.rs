@@ -1,4 +1,4 @@
-//! Both ends of a flow, over subflows that are late, fail and come back.
+//! Both ends of a flow, over lines that are late, fail and come back.
 
 use std::collections::VecDeque;
 
@@ -17,24 +17,24 @@ fn bytes(from: u64, count: usize) -> Bytes {
 #[derive(Clone, Debug)]
 enum Happening {
     Write(usize),
-    /// A subflow takes a piece, or a copy of what others have.
-    HandOut(u32, usize, bool),
-    /// The oldest piece on a subflow arrives, or is lost with the subflow.
-    Arrive(u32),
-    Fail(u32),
+    /// A line takes a piece, or a copy of what others have.
+    HandOut(u64, usize, bool),
+    /// The oldest piece on a line arrives, or is lost with the line.
+    Arrive(u64),
+    Fail(u64),
     Take,
     Tell,
 }
 
 fn happenings() -> impl Strategy<Value = Vec<Happening>> {
-    let subflow = 0..4_u32;
+    let line = 0..4_u64;
     let one = prop_oneof![
         (0..3000_usize).prop_map(Happening::Write),
-        (subflow.clone(), 0..2000_usize, any::<bool>())
+        (line.clone(), 0..2000_usize, any::<bool>())
             .prop_map(|(s, most, is_copy)| Happening::HandOut(s, most, is_copy)),
-        subflow.clone().prop_map(Happening::Arrive),
-        subflow.clone().prop_map(Happening::Arrive),
-        subflow.prop_map(Happening::Fail),
+        line.clone().prop_map(Happening::Arrive),
+        line.clone().prop_map(Happening::Arrive),
+        line.prop_map(Happening::Fail),
         Just(Happening::Take),
         Just(Happening::Tell),
     ];
@@ -53,25 +53,25 @@ proptest! {
                     sender.write(bytes(written, count));
                     written += count as u64;
                 }
-                Happening::HandOut(subflow, most, is_copy) => {
-                    let piece = if is_copy { sender.hand_out_copy(subflow, most) } else { sender.hand_out(subflow, most) };
+                Happening::HandOut(line, most, is_copy) => {
+                    let piece = if is_copy { sender.hand_out_copy(line, most) } else { sender.hand_out(line, most) };
                     if let Some(piece) = piece {
                         prop_assert!(piece.bytes.len() <= most && !piece.bytes.is_empty());
-                        ways[subflow as usize].push_back((piece.offset, piece.bytes));
+                        ways[line as usize].push_back((piece.offset, piece.bytes));
                     }
                 }
-                Happening::Arrive(subflow) => {
-                    if let Some((offset, bytes)) = ways[subflow as usize].pop_front() {
+                Happening::Arrive(line) => {
+                    if let Some((offset, bytes)) = ways[line as usize].pop_front() {
                         receiver.insert(offset, bytes).unwrap();
                     }
                 }
-                Happening::Fail(subflow) => {
+                Happening::Fail(line) => {
                     // Half of what was on its way arrives all the same, and late.
-                    let way = &mut ways[subflow as usize];
+                    let way = &mut ways[line as usize];
                     way.truncate(way.len() / 2);
-                    sender.fail(subflow);
+                    sender.fail(line);
                     receiver.forget_told();
-                    prop_assert_eq!(sender.outstanding(subflow), 0);
+                    prop_assert_eq!(sender.outstanding(line), 0);
                 }
                 Happening::Take => taken.extend(receiver.take().into_iter().flatten()),
                 Happening::Tell => {
@@ -82,8 +82,8 @@ proptest! {
         }
         sender.finish();
         receiver.finish(sender.end().unwrap()).unwrap();
-        // In the end one subflow is left.
-        (0..4).for_each(|subflow| _ = sender.fail(subflow));
+        // In the end one line is left.
+        (0..4).for_each(|line| _ = sender.fail(line));
         while let Some(piece) = sender.hand_out(9, 1000) {
             receiver.insert(piece.offset, piece.bytes).unwrap();
         }
@@ -179,11 +179,11 @@ fn an_end_that_does_what_it_may_not_is_found_out() {
 }
 
 #[test]
-fn what_a_failed_subflow_had_is_handed_out_first_and_in_order() {
+fn what_a_failed_line_had_is_handed_out_first_and_in_order() {
     let mut sender = Sender::new(WINDOW);
     sender.write(bytes(0, 100));
-    let offsets = |sender: &mut Sender, subflow, count| -> Vec<u64> {
-        (0..count).filter_map(|_| Some(sender.hand_out(subflow, 10)?.offset)).collect()
+    let offsets = |sender: &mut Sender, line, count| -> Vec<u64> {
+        (0..count).filter_map(|_| Some(sender.hand_out(line, 10)?.offset)).collect()
     };
     assert_eq!(
         (offsets(&mut sender, 0, 2), offsets(&mut sender, 1, 2), offsets(&mut sender, 0, 1)),
@@ -227,13 +227,13 @@ fn a_large_write_is_not_copied() {
 }
 
 #[test]
-fn ranges_of_subflows_are_bounded() {
-    // Each byte is a range of its own, because the subflows take turns.
+fn ranges_of_lines_are_bounded() {
+    // Each byte is a range of its own, because the lines take turns.
     let mut sender = Sender::new(WINDOW);
     let count = (0..1 << 20).take_while(|n| {
         let has_room = sender.has_room(u64::MAX);
         sender.write(bytes(*n, 1));
-        sender.hand_out((n % 2) as u32, 1).unwrap();
+        sender.hand_out(n % 2, 1).unwrap();
         has_room
     });
     let count = count.count() as u64;

@@ -1,5 +1,6 @@
 //! Applications over a proxy and an exit, on this machine.
 
+mod far;
 mod field;
 mod packets;
 mod paths;

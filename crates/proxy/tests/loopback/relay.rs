@@ -12,12 +12,27 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 /// A link to an exit.
-pub struct Relay {
-    is_cut: Arc<AtomicBool>,
-    /// Of this many datagrams one is lost; none at zero.
-    loses_each: Arc<AtomicUsize>,
+pub struct Relay(Arc<Fate>);
+
+/// What becomes of datagrams.
+#[derive(Default)]
+struct Fate {
+    is_cut: AtomicBool,
+    /// Of this many datagrams one is lost by chance; none at zero.
+    loses_one_of: AtomicUsize,
+    loses_every_other: AtomicBool,
     /// Bytes that have passed in both directions.
-    passed: Arc<AtomicUsize>,
+    passed: AtomicUsize,
+}
+
+impl Fate {
+    /// Whether a datagram passes, which has this number.
+    fn passes(&self, number: u64, chance: &mut u64) -> bool {
+        let one_of = self.loses_one_of.load(Ordering::Relaxed) as u64;
+        let is_lost = one_of > 0 && below(chance, one_of) == 0;
+        let is_other = number % 2 == 1 && self.loses_every_other.load(Ordering::Relaxed);
+        !is_lost && !is_other && !self.is_cut.load(Ordering::Relaxed)
+    }
 }
 
 /// A number below `most`, by chance that is the same each time.
@@ -27,12 +42,7 @@ pub fn below(state: &mut u64, most: u64) -> u64 {
 }
 
 /// One direction: what arrives at one socket leaves another for an address, later.
-fn direction(
-    delay: Duration,
-    (is_cut, loses_each, passed): (Arc<AtomicBool>, Arc<AtomicUsize>, Arc<AtomicUsize>),
-    out: Arc<UdpSocket>,
-    to: SocketAddr,
-) -> mpsc::UnboundedSender<Vec<u8>> {
+fn direction(delay: Duration, fate: Arc<Fate>, out: Arc<UdpSocket>, to: SocketAddr) -> mpsc::UnboundedSender<Vec<u8>> {
     let (give, mut take) = mpsc::unbounded_channel::<(Instant, Vec<u8>)>();
     let (enter, mut entered) = mpsc::unbounded_channel::<Vec<u8>>();
     tokio::spawn(async move {
@@ -41,13 +51,12 @@ fn direction(
         }
     });
     tokio::spawn(async move {
-        let mut state = 7;
+        let (mut chance, mut number) = (7, 0);
         while let Some((due, datagram)) = take.recv().await {
             sleep_until(due).await;
-            let each = loses_each.load(Ordering::Relaxed) as u64;
-            let is_lost = each > 0 && below(&mut state, each) == 0;
-            if !is_lost && !is_cut.load(Ordering::Relaxed) {
-                passed.fetch_add(datagram.len(), Ordering::Relaxed);
+            number += 1;
+            if fate.passes(number, &mut chance) {
+                fate.passed.fetch_add(datagram.len(), Ordering::Relaxed);
                 let _ = out.send_to(&datagram, to).await;
             }
         }
@@ -59,9 +68,8 @@ impl Relay {
     /// A link from an address, at the port of the exit, with a delay in each direction.
     pub async fn start(at: &str, exit: SocketAddr, delay: Duration) -> Self {
         let door = Arc::new(UdpSocket::bind((at, exit.port())).await.unwrap());
-        let is_cut = Arc::new(AtomicBool::new(false));
-        let [loses_each, passed] = std::array::from_fn(|_| Arc::<AtomicUsize>::default());
-        let own = (is_cut.clone(), loses_each.clone(), passed.clone());
+        let fate = Arc::<Fate>::default();
+        let own = fate.clone();
         tokio::spawn(async move {
             let mut clients = HashMap::new();
             let mut datagram = vec![0; 70_000];
@@ -81,21 +89,26 @@ impl Relay {
                 let _ = clients[&from].send(datagram[..length].to_vec());
             }
         });
-        Self { is_cut, loses_each, passed }
+        Self(fate)
     }
 
     /// Bytes that have passed in both directions.
     pub fn passed(&self) -> usize {
-        self.passed.load(Ordering::Relaxed)
+        self.0.passed.load(Ordering::Relaxed)
     }
 
     /// Loses one of this many datagrams, by chance.
     pub fn lose(&self, one_of: usize) {
-        self.loses_each.store(one_of, Ordering::Relaxed);
+        self.0.loses_one_of.store(one_of, Ordering::Relaxed);
+    }
+
+    /// Loses every other datagram, or no longer.
+    pub fn lose_every_other(&self, is_so: bool) {
+        self.0.loses_every_other.store(is_so, Ordering::Relaxed);
     }
 
     /// Cuts the link, or mends it.
     pub fn cut(&self, is_cut: bool) {
-        self.is_cut.store(is_cut, Ordering::Relaxed);
+        self.0.is_cut.store(is_cut, Ordering::Relaxed);
     }
 }
