@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use h3::error::{Code, StreamError};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -78,6 +78,11 @@ impl Flow {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Bytes that streams of a line have carried, in the direction that has carried more.
+    pub fn carried_on(&self, line: u64) -> u64 {
+        self.lock().carried_on(line)
     }
 
     /// Bytes that were taken in, and that were taken out.
@@ -168,7 +173,7 @@ impl Flow {
             }
             std::future::pending::<()>().await;
         };
-        let both = async { tokio::try_join!(self.send(own, &mut sends), self.receive(&mut receives)).map(|_| ()) };
+        let both = async { tokio::try_join!(self.send(own, &mut sends), self.receive(own, &mut receives)).map(|_| ()) };
         let outcome = tokio::select! {
             outcome = both => outcome,
             () = doubting => Err(Broken::Stream),
@@ -211,12 +216,14 @@ impl Flow {
                     if !body.is_empty() {
                         self.room.notify_waiters();
                     }
+                    let length = body.len() as u64;
                     sends.send(head).await?;
                     if !body.is_empty() {
                         sends.send(body).await?;
                     }
                     if let Some(subflow) = self.lock().subflows.get_mut(&own) {
                         subflow.is_full = false;
+                        subflow.carried.into_stream += length;
                     }
                 }
                 Next::Wait(None) => woken.await,
@@ -235,14 +242,18 @@ impl Flow {
     }
 
     /// Receives on a subflow until the other end has all.
-    async fn receive(&self, receives: &mut impl Receives) -> Result<(), Broken> {
+    async fn receive(&self, own: u32, receives: &mut impl Receives) -> Result<(), Broken> {
         let mut frames = Frames::default();
         while let Some(more) = receives.receive().await? {
+            let length = more.remaining() as u64;
             frames.add(more);
             let (mut has_news, mut has_room, mut is_urgent) = (false, false, false);
             let mut acked: Option<(u64, u64)> = None;
             {
                 let mut state = self.lock();
+                if let Some(subflow) = state.subflows.get_mut(&own) {
+                    subflow.carried.out_of_stream += length;
+                }
                 for frame in frames.by_ref() {
                     match frame? {
                         Frame::Data(offset, bytes) => {

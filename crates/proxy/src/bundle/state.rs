@@ -78,6 +78,8 @@ pub(super) struct Subflow {
     pub has_told_end: bool,
     /// Whether the stream takes nothing now.
     pub is_full: bool,
+    /// Bytes that the stream has carried in each direction.
+    pub carried: Carried,
 }
 
 /// What a subflow does next.
@@ -118,7 +120,7 @@ impl State {
     pub fn add(&mut self, line: Arc<Line>) -> u32 {
         let own = self.count;
         self.count += 1;
-        self.subflows.insert(own, Subflow { line, has_told_end: false, is_full: false });
+        self.subflows.insert(own, Subflow { line, has_told_end: false, is_full: false, carried: Carried::default() });
         own
     }
 
@@ -158,6 +160,13 @@ impl State {
         self.carried.out_of_stream += out;
         let is_large = self.carried.into_stream.max(self.carried.out_of_stream) >= LARGE;
         is_large && !std::mem::replace(&mut self.is_large, is_large)
+    }
+
+    /// Bytes that streams of a line have carried, in the direction that has carried more.
+    pub fn carried_on(&self, line: u64) -> u64 {
+        let all = self.subflows.values().filter(|subflow| subflow.line.id == line).map(|subflow| subflow.carried);
+        let (into, out) = all.fold((0, 0), |sum, one| (sum.0 + one.into_stream, sum.1 + one.out_of_stream));
+        into.max(out)
     }
 
     fn lines(&self) -> impl Iterator<Item = &Arc<Line>> + Clone {

@@ -15,15 +15,16 @@ use super::requests::{Stream, ask};
 use super::{ANSWER_TIME, Exit, Way};
 use crate::bundle::carrier::Flow;
 use crate::bundle::greeting::{FLOW, Part};
+use crate::bundle::line::Line;
 use crate::packets::carrier::PacketFlow;
 use crate::target::Target;
 use crate::tunnel::Receiving;
 
-/// Time between looks at the rate of a flow.
-const LOOK: Duration = Duration::from_millis(200);
+/// Time between looks at the rate of a flow: the least, and the most for one that carries nothing.
+const LOOK: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(5));
 
 /// Bytes under way for which a line has another stream: half of what a stream may have. And the most streams of a line.
-const HALF: u64 = STREAM_WINDOW as u64 / 2;
+const HALF: usize = STREAM_WINDOW as usize / 2;
 const MOST_STREAMS: usize = 8;
 
 /// A flow that has subflows on several lines.
@@ -34,8 +35,9 @@ pub(super) trait Spread: Send + Sync + 'static {
     /// Adds a subflow over a stream of a line; the work that it returns carries it.
     fn attach(self: &Arc<Self>, way: Way, stream: Stream) -> impl Future<Output = ()> + Send + 'static;
 
-    /// Bytes that were carried in the direction that has carried more; `None` where one stream carries all that a line can.
-    fn carried(&self) -> Option<u64>;
+    /// Bytes that streams of a line have carried, in the direction that has carried more; `None` where one stream carries all
+    /// that a line can.
+    fn carried_on(&self, line: &Line) -> Option<u64>;
 
     /// Waits until subflows on all lines are worth it, or the flow has ended.
     fn wants_more(&self) -> impl Future<Output = ()> + Send;
@@ -58,9 +60,8 @@ impl Spread for Flow {
         Self::attach(self, way.line, sends, Receiving::new(receives))
     }
 
-    fn carried(&self) -> Option<u64> {
-        let carried = Self::carried(self);
-        Some(carried.into_stream.max(carried.out_of_stream))
+    fn carried_on(&self, line: &Line) -> Option<u64> {
+        Some(Self::carried_on(self, line.id))
     }
 
     async fn wants_more(&self) {
@@ -95,7 +96,7 @@ impl Spread for PacketFlow {
         Self::attach(self, Some(way.line), datagrams, (sends, Receiving::new(receives)), quic)
     }
 
-    fn carried(&self) -> Option<u64> {
+    fn carried_on(&self, _: &Line) -> Option<u64> {
         None
     }
 
@@ -116,6 +117,24 @@ impl Spread for PacketFlow {
     }
 }
 
+/// The streams of a flow on a line.
+struct Streams {
+    count: usize,
+    /// Bytes that they had carried at the last look.
+    carried: u64,
+}
+
+impl Streams {
+    /// The number of streams that are worth it, and whether they have carried anything in the time since the last look.
+    fn look<F: Spread>(&mut self, flow: &F, line: &Line, since: Duration) -> (usize, bool) {
+        let Some(carried) = flow.carried_on(line) else { return (1, false) };
+        let more = carried.saturating_sub(std::mem::replace(&mut self.carried, carried));
+        let under_way = more as f64 * line.pace().rtt.as_secs_f64() / since.max(LOOK.0).as_secs_f64();
+        // Numbers that are too large become the largest.
+        ((1 + under_way as usize / HALF).min(MOST_STREAMS), more > 0)
+    }
+}
+
 /// Carries a flow until its end: the work on the first subflow, which is on the line of this number, and others.
 pub(super) async fn spread<F: Spread>(
     flow: Arc<F>,
@@ -123,41 +142,34 @@ pub(super) async fn spread<F: Spread>(
     (first, work): (u64, impl Future<Output = ()> + Send + 'static),
     (exit, mut ways): (Arc<Exit>, watch::Receiver<Vec<Way>>),
 ) {
-    let mut tried = HashMap::from([(first, 1)]);
+    let mut lines = HashMap::from([(first, Streams { count: 1, carried: 0 })]);
     let mut parts = JoinSet::new();
     parts.spawn(work);
     flow.wants_more().await;
-    let mut before = (flow.carried(), Instant::now());
-    let mut rate = 0.0;
+    let (mut last, mut pause) = (Instant::now(), LOOK.0);
     while !flow.has_ended() {
+        let since = last.elapsed();
+        (last, pause) = (Instant::now(), (2 * pause).min(LOOK.1));
         let all = ways.borrow_and_update().clone();
         for way in all {
-            let streams = tried.entry(way.line.id).or_default();
-            for _ in *streams..streams_for(rate, way.line.pace().rtt) {
-                *streams += 1;
-                let way = way.clone();
+            let streams = lines.entry(way.line.id).or_insert(Streams { count: 0, carried: 0 });
+            let (wanted, is_busy) = streams.look(&*flow, &way.line, since);
+            if is_busy {
+                pause = LOOK.0;
+            }
+            for _ in streams.count..wanted {
+                streams.count += 1;
                 let request = F::request(&exit, &target, Part { flow: number, joins: true });
-                parts.spawn(join(flow.clone(), way, request));
+                parts.spawn(join(flow.clone(), way.clone(), request));
             }
         }
         tokio::select! {
             changed = ways.changed() => if changed.is_err() { break },
             () = flow.ended() => {}
-            () = sleep(LOOK), if before.0.is_some() => {
-                let now = (flow.carried(), Instant::now());
-                rate = now.0.zip(before.0).map_or(0.0, |(now, before)| (now - before) as f64) / (now.1 - before.1).as_secs_f64();
-                before = now;
-            }
+            () = sleep(pause) => {}
         }
     }
     while parts.join_next().await.is_some() {}
-}
-
-/// The number of streams of a line that has this round trip, for a flow with this rate in bytes per second: with it all may
-/// be on that line.
-fn streams_for(rate: f64, rtt: Duration) -> usize {
-    let under_way = (rate * rtt.as_secs_f64()) as u64;
-    usize::try_from(under_way / HALF).map_or(MOST_STREAMS, |more| (1 + more).min(MOST_STREAMS))
 }
 
 /// Adds a subflow to a flow that the exit knows, and carries it.

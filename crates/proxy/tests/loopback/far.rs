@@ -16,13 +16,16 @@ use crate::relay::Relay;
 /// Time in each direction.
 const DELAY: Duration = Duration::from_millis(150);
 
+/// What the target sends at a time.
+static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
+
 /// A target that sends zeros until nobody takes them.
 async fn zeros() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
-            tokio::spawn(async move { while stream.write_all(&[0; 1 << 16]).await.is_ok() {} });
+            tokio::spawn(async move { while stream.write_all(&ZEROS).await.is_ok() {} });
         }
     });
     address.to_string()
