@@ -230,7 +230,9 @@ def test_the_log_warns_of_an_agent_that_others_reach(agents: Agents) -> None:
 
 
 def test_the_page_is_sent_if_it_was_built(agents: Agents) -> None:
-    script = "import sys; from anabranch.agents.page import live_page; print('id=\"agent\"' in (live_page() or ''))"
+    script = (
+        "import sys; from anabranch.agents.page import live_page; print('id=\"agent\"' in (live_page(\"agent\") or ''))"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     status, headers, text = agents.get("west", "/")
     if done.stdout == "True\n":

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not ab._core.HAS_LIVE, reason="this build has no agents"),
-    pytest.mark.skipif(live_page() is None, reason="the page was not built"),
+    pytest.mark.skipif(live_page("agent") is None, reason="the page was not built"),
 ]
 
 WEST = """

@@ -39,6 +39,8 @@ GROUPS = {
         "fetch": "Fetch a file from all machines that share it at once.",
         "proxy": "Carry connections of any program over several paths to an exit.",
         "exit": "Be the exit of proxies: connect to targets for them.",
+        "relay": "Stand between proxies and their exit: split their connections.",
+        "show": "Show the lines and flows of a proxy or an exit that runs.",
     },
     "Rates granted": {
         "agent": "Run the agent of a node, which grants rates.",

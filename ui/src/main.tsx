@@ -1,4 +1,4 @@
-/** Where the page begins: it shows the runs that the file has, or else those of the server or the agent that sent it. */
+/** Where the page begins: it shows the runs that the file has, or else those of the server the agent or the proxy that sent it. */
 
 import { render } from "preact";
 
@@ -11,6 +11,7 @@ import "./run.css";
 import "./chart.css";
 import "./table.css";
 import "./agent/agent.css";
+import { ProxyPage } from "./proxy/ProxyPage";
 import { Served } from "./serve/Served";
 import { App } from "./views/App";
 
@@ -19,6 +20,10 @@ const SOON_MS = 50;
 async function begin(place: Element): Promise<void> {
   if (document.getElementById("agent")) {
     render(<AgentPage />, place);
+    return;
+  }
+  if (document.getElementById("proxy")) {
+    render(<ProxyPage />, place);
     return;
   }
   render(<p class="empty">reading …</p>, place);

@@ -8,6 +8,7 @@ use anabranch_agents::message::{MOST_PROOF, number_of};
 use anabranch_agents::{AgentId, LinkSettings, Settings};
 use anabranch_core::Rate;
 use anabranch_enforce::EnforceError;
+use anabranch_http::Server;
 use anabranch_live::agents::{AgentServer, Call, Door, Service, Trust};
 use anabranch_live::security::SecurityError;
 use anabranch_live::session::SessionError;
@@ -15,11 +16,12 @@ use tokio::net::UnixListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::changes::Change;
 use crate::config::{Config, ConfigError};
 use crate::control::{Control, Parts};
 use crate::directory::Directory;
 use crate::enforced::Enforced;
-use crate::http;
+use crate::http::Site;
 use crate::interfaces::{Watched, follow};
 use crate::papers::{CurrentProofs, Papers};
 use crate::questions::{self, Turns};
@@ -95,7 +97,7 @@ pub enum DaemonError {
 pub struct Daemon {
     server: AgentServer,
     questions: UnixListener,
-    http: Option<http::Server>,
+    http: Option<(Server, Vec<String>)>,
     interfaces: watch::Receiver<Vec<Watched>>,
     asked: topology::Commands,
     directory: Directory,
@@ -125,7 +127,7 @@ impl Daemon {
             Some(setting) => {
                 let listen = setting.listen;
                 let unbound = |error| DaemonError::Http { listen, error };
-                Some(http::Server::bind(setting).await.map_err(unbound)?)
+                Some((Server::bind(listen).await.map_err(unbound)?, setting.hosts))
             }
             None => None,
         };
@@ -163,9 +165,11 @@ impl Daemon {
         tasks.spawn(control.clone().look());
         tasks.spawn(control.enforced().run());
         tasks.spawn(topology::keep(control.topology().clone(), asked, control.names().clone(), directory));
-        if let Some(http) = http {
-            control.watch().tell(http.told());
-            tasks.spawn(http.serve(control.clone(), page));
+        if let Some((server, hosts)) = http {
+            if let Ok(address) = server.address() {
+                control.watch().tell(Change::Http { address, is_open: !address.ip().is_loopback() });
+            }
+            tasks.spawn(server.serve(Site::new(control.clone(), hosts, page.as_deref())));
         }
         tasks.spawn(socket::serve(questions, control));
         server.run().await;

@@ -13,6 +13,7 @@ pub mod doors;
 pub mod exit;
 pub mod flow;
 mod http3;
+mod ledger;
 pub mod packets;
 pub mod proxy;
 pub mod rules;
@@ -22,5 +23,6 @@ pub mod token;
 mod tunnel;
 mod unreached;
 pub mod uplink;
+pub mod watch;
 
 pub use unreached::Unreached;

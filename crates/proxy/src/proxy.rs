@@ -1,11 +1,13 @@
 //! The proxy: doors for applications of this machine, and lines to an exit.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use anabranch_live::running::Events;
 
 use crate::doors::{Door, DoorError, Kind, let_in};
-use crate::uplink::{Exit, Uplink, UplinkState};
+use crate::uplink::{Exit, Seen, Uplink, UplinkState};
+use crate::watch::{Peer, Shows, WatchError, Watching, show};
 
 /// The settings of a proxy.
 #[derive(Debug)]
@@ -14,6 +16,8 @@ pub struct ProxyService {
     pub exit: Exit,
     /// The doors.
     pub doors: Vec<Door>,
+    /// Where the proxy shows itself, if it does.
+    pub watch: Option<Watching>,
 }
 
 /// An event of a proxy.
@@ -21,28 +25,81 @@ pub struct ProxyService {
 pub enum ProxyEvent {
     /// Applications are served at this address.
     Open(Kind, SocketAddr),
+    /// The proxy shows itself at this address.
+    Shown(SocketAddr),
     /// A line to the exit has come or gone.
     Uplink(UplinkState),
     /// The proxy has failed.
-    Failed(DoorError),
+    Failed(ProxyError),
+}
+
+/// The reason why a proxy cannot serve.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)]
+pub enum ProxyError {
+    #[error(transparent)]
+    Door(#[from] DoorError),
+    #[error(transparent)]
+    Watch(#[from] WatchError),
+}
+
+/// A proxy as it is shown.
+struct Shown {
+    url: String,
+    control: String,
+    seen: Arc<Seen>,
+}
+
+impl Shows for Shown {
+    fn kind(&self) -> &'static str {
+        "proxy"
+    }
+
+    fn url(&self) -> String {
+        self.url.clone()
+    }
+
+    fn control(&self) -> String {
+        self.control.clone()
+    }
+
+    fn waiting(&self) -> u64 {
+        self.seen.store.waiting()
+    }
+
+    fn peers(&self) -> Vec<Peer> {
+        vec![self.seen.peer(self.url.clone())]
+    }
 }
 
 /// Serves until it is dropped: tells each door first, then each change of the connection to the exit.
 pub async fn proxy(service: ProxyService, events: Events<ProxyEvent>) {
-    let ProxyService { exit, doors } = service;
+    let ProxyService { exit, doors, watch } = service;
+    let (url, control) = (exit.url.place(), exit.protocol.title().to_owned());
     let mut open = Vec::new();
     for door in doors {
         match door.open().await {
             Ok(opened) => open.push(opened),
-            Err(error) => return events.tell(ProxyEvent::Failed(error)),
+            Err(error) => return events.tell(ProxyEvent::Failed(error.into())),
         }
     }
+    let opened = match watch {
+        Some(watch) => match watch.open().await {
+            Ok(opened) => Some(opened),
+            Err(error) => return events.tell(ProxyEvent::Failed(error.into())),
+        },
+        None => None,
+    };
     for door in &open {
         events.tell(ProxyEvent::Open(door.kind, door.address));
     }
+    if let Some(opened) = &opened {
+        events.tell(ProxyEvent::Shown(opened.address));
+    }
     let (uplink, keeping) = {
         let events = events.clone();
-        Uplink::new(exit, move |state| events.tell(ProxyEvent::Uplink(state)))
+        Uplink::new(exit, Arc::default(), move |state| events.tell(ProxyEvent::Uplink(state)))
     };
-    tokio::join!(keeping, let_in(open, uplink));
+    let shown = Shown { url, control, seen: uplink.seen() };
+    tokio::join!(keeping, let_in(open, uplink), show(opened, shown));
 }

@@ -1,5 +1,8 @@
 //! A stream of HTTP/3 joined to a connection of TCP: bytes, ends and failures pass in both directions.
 
+use std::iter::Sum;
+use std::ops::Add;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anabranch_live::quic::{Connection, VarInt};
@@ -10,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::http3::{Receiver, Sender, close, read};
+use crate::ledger::Counter;
 
 /// The most bytes that are read from a connection at a time.
 const PIECE: usize = 32 << 10;
@@ -84,18 +88,40 @@ pub struct Carried {
     pub out_of_stream: u64,
 }
 
+impl Add for Carried {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            into_stream: self.into_stream + other.into_stream,
+            out_of_stream: self.out_of_stream + other.out_of_stream,
+        }
+    }
+}
+
+impl Sum for Carried {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), Add::add)
+    }
+}
+
 /// Carries bytes between a connection of TCP and a stream until both directions have ended, one has failed, or the
 /// connection of the stream has closed. A connection that failed resets the stream, and the other way round, so that neither
 /// end takes what it has for the whole.
-pub(crate) async fn join(tcp: TcpStream, sends: impl Sends, receives: impl Receives, quic: &Connection) -> Carried {
+pub(crate) async fn join(
+    tcp: TcpStream,
+    (sends, receives): (impl Sends, impl Receives),
+    quic: &Connection,
+    counter: &Counter,
+) {
     keep_alive(&tcp);
     let (mut reader, mut writer) = tcp.into_split();
-    let (carried, has_failed) = carry(&mut reader, &mut writer, sends, receives, quic).await;
+    let closed = async { _ = quic.closed().await };
+    let has_failed = carry((&mut reader, &mut writer), (sends, receives), closed, counter).await;
     if has_failed && let Ok(tcp) = reader.reunite(writer) {
         // With no time to linger the connection is reset. An error shows that it is gone already.
         let _ = tcp.set_zero_linger();
     }
-    carried
 }
 
 /// Has the kernel ask a silent peer whether it is still there.
@@ -105,30 +131,30 @@ pub(crate) fn keep_alive(tcp: &TcpStream) {
     let _ = SockRef::from(tcp).set_tcp_keepalive(&asking);
 }
 
-/// Carries bytes in both directions; also whether one has failed. A direction that has not ended then is reset.
+/// Carries bytes in both directions, or until all is broken; whether one has failed. A direction that has not ended then is
+/// reset.
 pub(crate) async fn carry(
-    reader: &mut (impl AsyncRead + Unpin),
-    writer: &mut (impl AsyncWrite + Unpin),
-    mut sends: impl Sends,
-    mut receives: impl Receives,
-    quic: &Connection,
-) -> (Carried, bool) {
-    let (mut carried, mut has_sent, mut has_received) = (Carried::default(), false, false);
+    (reader, writer): (&mut (impl AsyncRead + Unpin), &mut (impl AsyncWrite + Unpin)),
+    (mut sends, mut receives): (impl Sends, impl Receives),
+    broken: impl Future<Output = ()>,
+    counter: &Counter,
+) -> bool {
+    let (mut has_sent, mut has_received) = (false, false);
     let outcome = {
         let into = async {
-            carry_in(reader, &mut sends, &mut carried.into_stream).await?;
+            carry_in(reader, &mut sends, &counter.into_stream).await?;
             has_sent = true;
             Ok(())
         };
         let out = async {
-            carry_out(&mut receives, writer, &mut carried.out_of_stream).await?;
+            carry_out(&mut receives, writer, &counter.out_of_stream).await?;
             has_received = true;
             Ok(())
         };
         let both = async { tokio::try_join!(into, out).map(|_| ()) };
         tokio::select! {
             outcome = both => outcome,
-            _ = quic.closed() => Err(()),
+            () = broken => Err(()),
         }
     };
     if outcome.is_err() {
@@ -139,10 +165,10 @@ pub(crate) async fn carry(
             receives.stop();
         }
     }
-    (carried, outcome.is_err())
+    outcome.is_err()
 }
 
-async fn carry_in(reader: &mut (impl AsyncRead + Unpin), sends: &mut impl Sends, count: &mut u64) -> Result<(), ()> {
+async fn carry_in(reader: &mut (impl AsyncRead + Unpin), sends: &mut impl Sends, count: &AtomicU64) -> Result<(), ()> {
     let mut piece = BytesMut::new();
     loop {
         piece.reserve(PIECE);
@@ -150,7 +176,7 @@ async fn carry_in(reader: &mut (impl AsyncRead + Unpin), sends: &mut impl Sends,
         if read == 0 {
             return sends.finish().await.map_err(|_| ());
         }
-        *count += read as u64;
+        count.fetch_add(read as u64, Ordering::Relaxed);
         sends.send(piece.split().freeze()).await.map_err(|_| ())?;
     }
 }
@@ -158,10 +184,10 @@ async fn carry_in(reader: &mut (impl AsyncRead + Unpin), sends: &mut impl Sends,
 async fn carry_out(
     receives: &mut impl Receives,
     writer: &mut (impl AsyncWrite + Unpin),
-    count: &mut u64,
+    count: &AtomicU64,
 ) -> Result<(), ()> {
     while let Some(mut bytes) = receives.receive().await.map_err(|_| ())? {
-        *count += bytes.remaining() as u64;
+        count.fetch_add(bytes.remaining() as u64, Ordering::Relaxed);
         writer.write_all_buf(&mut bytes).await.map_err(|_| ())?;
     }
     writer.shutdown().await.map_err(|_| ())

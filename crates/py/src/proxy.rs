@@ -9,16 +9,27 @@ use anabranch_live::running::Running;
 use anabranch_live::security::Identity;
 use anabranch_live::url::Url;
 use anabranch_proxy::doors::{Door, Kind, Password};
-use anabranch_proxy::exit::{ExitError, ExitEvent, ExitService, control as suited, exit};
+use anabranch_proxy::exit::{Course, ExitError, ExitEvent, ExitService, control as suited, exit};
 use anabranch_proxy::proxy::{ProxyEvent, ProxyService, proxy};
 use anabranch_proxy::rules::{Rule, Rules};
 use anabranch_proxy::token::Token;
 use anabranch_proxy::uplink::{Exit, UplinkState};
+use anabranch_proxy::watch::Watching;
 use pyo3::exceptions::{PyConnectionError, PyValueError};
 use pyo3::prelude::*;
 
 /// A client that has left: its address, whether it was known, its connections, bytes to targets and from them.
 type Left = (String, bool, u64, u64, u64);
+
+/// News of an exit: of what, lines of text, a client that has left.
+type ExitNews = (&'static str, Vec<String>, Option<Left>);
+
+/// The next exit of a relay, or the exit of a proxy: its URL, who signed its certificate, the local addresses or interfaces of
+/// lines and of backups, the token and the name of the control.
+type NextExit = (String, Option<PathBuf>, Vec<String>, Vec<String>, String, String);
+
+/// Where a program shows itself, whether others may read it, and its page.
+type WatchedAt = (String, bool, Option<String>);
 
 /// An exit that runs; `None` once it is stopped.
 #[pyclass(frozen, name = "Exit", module = "anabranch._core")]
@@ -38,6 +49,8 @@ impl PyExit {
         tokens: Vec<String>,
         rules: Vec<String>,
         control: &str,
+        watch: Option<WatchedAt>,
+        next: Option<NextExit>,
     ) -> PyResult<Self> {
         let identity = match key {
             Some(key) => Identity::read(&identity, &key),
@@ -49,21 +62,32 @@ impl PyExit {
             identity: identity.map_err(wrong)?,
             host,
             tokens: tokens.iter().map(|text| Token::new(text)).collect::<Result<_, _>>().map_err(wrong)?,
-            rules: if rules.is_empty() { Rules::default() } else { rules.into_iter().collect() },
+            onward: match next {
+                Some(next) => Course::Exit(Box::new(exit_of(next)?)),
+                None if rules.is_empty() => Course::Targets(Rules::default()),
+                None => Course::Targets(rules.into_iter().collect()),
+            },
             control: suited(control).map_err(wrong)?,
+            watch: watch.map(watching).transpose()?,
         };
         let running = Running::start(|events| exit(service, events)).map_err(failed)?;
         Ok(Self { running: Mutex::new(Some(running)) })
     }
 
-    /// The URL once there is one, or a client that has left, if there is news within `seconds`.
-    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<(Option<String>, Option<Left>)>> {
+    /// News within `seconds`, if there are any: of what, and a line or the label of each open path; or a client that has
+    /// left.
+    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<ExitNews>> {
         match wait(py, &self.running, seconds)? {
             None => Ok(None),
-            Some(ExitEvent::Serving(url)) => Ok(Some((Some(url.to_string()), None))),
+            Some(ExitEvent::Serving(url)) => Ok(Some(("serving", vec![url.to_string()], None))),
+            Some(ExitEvent::Shown(address)) => Ok(Some(("shown", vec![address.to_string()], None))),
+            Some(ExitEvent::Uplink(state)) => {
+                let (kind, lines) = uplink(state);
+                Ok(Some((kind, lines, None)))
+            }
             Some(ExitEvent::Left(client)) => {
                 let left = (client.remote, client.is_known, client.tunnels, client.sent, client.received);
-                Ok(Some((None, Some(left))))
+                Ok(Some(("left", Vec::new(), Some(left))))
             }
             Some(ExitEvent::Failed(error @ (ExitError::Listen { .. } | ExitError::Closed))) => Err(failed(error)),
             Some(ExitEvent::Failed(error)) => Err(wrong(error)),
@@ -87,29 +111,23 @@ impl PyProxy {
     /// Serves applications by SOCKS, HTTP and redirection at these addresses, over the exit of this URL.
     #[new]
     fn new(
-        url: &str,
-        authorities: Option<PathBuf>,
-        via: Vec<String>,
-        backup: Vec<String>,
-        token: &str,
-        control: String,
+        exit: NextExit,
         socks: Vec<String>,
         http: Vec<String>,
         transparent: Vec<String>,
         password: Option<(String, String)>,
+        watch: Option<WatchedAt>,
     ) -> PyResult<Self> {
         let password = password.map(|(name, password)| Password { name, password });
-        let url: Url = url.parse().map_err(wrong)?;
-        let protocol = suited(&control).map_err(wrong)?;
-        let token = Token::new(token).map_err(wrong)?;
         let doors = |kind, texts: Vec<String>| {
             let door = |text: &String| Ok(Door { kind, address: address(text)?, password: password.clone() });
             texts.iter().map(door).collect::<PyResult<Vec<_>>>()
         };
         let service = ProxyService {
-            exit: Exit { url, authorities, via, backup, token, control, protocol },
+            exit: exit_of(exit)?,
             doors: [doors(Kind::Socks, socks)?, doors(Kind::Http, http)?, doors(Kind::Transparent, transparent)?]
                 .concat(),
+            watch: watch.map(watching).transpose()?,
         };
         let running = Running::start(|events| proxy(service, events)).map_err(failed)?;
         Ok(Self { running: Mutex::new(Some(running)) })
@@ -122,10 +140,8 @@ impl PyProxy {
             Some(ProxyEvent::Open(Kind::Socks, address)) => Some(("socks", vec![address.to_string()])),
             Some(ProxyEvent::Open(Kind::Http, address)) => Some(("http", vec![address.to_string()])),
             Some(ProxyEvent::Open(Kind::Transparent, address)) => Some(("transparent", vec![address.to_string()])),
-            Some(ProxyEvent::Uplink(UplinkState::Down(reason))) => Some(("down", vec![reason])),
-            Some(ProxyEvent::Uplink(UplinkState::Up(paths))) => {
-                Some(("up", paths.into_iter().filter(|path| path.is_open).map(|path| path.label).collect()))
-            }
+            Some(ProxyEvent::Shown(address)) => Some(("shown", vec![address.to_string()])),
+            Some(ProxyEvent::Uplink(state)) => Some(uplink(state)),
             Some(ProxyEvent::Failed(error)) => return Err(failed(error)),
         })
     }
@@ -146,6 +162,27 @@ fn wait<E: Send + 'static>(py: Python<'_>, running: &Mutex<Option<Running<E>>>, 
 
 fn stop<E: Send + 'static>(py: Python<'_>, running: &Mutex<Option<Running<E>>>) {
     py.detach(|| drop(running.lock().unwrap_or_else(PoisonError::into_inner).take()));
+}
+
+fn exit_of((url, authorities, via, backup, token, control): NextExit) -> PyResult<Exit> {
+    let url: Url = url.parse().map_err(wrong)?;
+    let protocol = suited(&control).map_err(wrong)?;
+    let token = Token::new(&token).map_err(wrong)?;
+    Ok(Exit { url, authorities, via, backup, token, control, protocol })
+}
+
+/// How lines are, and the label of each open path or why there is none.
+fn uplink(state: UplinkState) -> (&'static str, Vec<String>) {
+    match state {
+        UplinkState::Down(reason) => ("down", vec![reason]),
+        UplinkState::Up(paths) => {
+            ("up", paths.into_iter().filter(|path| path.is_open).map(|path| path.label).collect())
+        }
+    }
+}
+
+fn watching((at, is_open, page): WatchedAt) -> PyResult<Watching> {
+    Ok(Watching { address: address(&at)?, is_open, page: page.map(Into::into) })
 }
 
 fn address(text: &str) -> PyResult<SocketAddr> {

@@ -119,6 +119,8 @@ class Perf:
     def wait(self, seconds: float) -> tuple[str, str, str | None] | None: ...
     def stop(self) -> None: ...
 
+_NextExit = tuple[str, Path | None, Sequence[str], Sequence[str], str, str]
+
 @final
 class Exit:
     def __new__(
@@ -130,24 +132,22 @@ class Exit:
         tokens: Sequence[str],
         rules: Sequence[str],
         control: str,
+        watch: tuple[str, bool, str | None] | None,
+        next: _NextExit | None,
     ) -> Self: ...
-    def wait(self, seconds: float) -> tuple[str | None, tuple[str, bool, int, int, int] | None] | None: ...
+    def wait(self, seconds: float) -> tuple[str, list[str], tuple[str, bool, int, int, int] | None] | None: ...
     def stop(self) -> None: ...
 
 @final
 class Proxy:
     def __new__(
         cls,
-        url: str,
-        authorities: Path | None,
-        via: Sequence[str],
-        backup: Sequence[str],
-        token: str,
-        control: str,
+        exit: _NextExit,
         socks: Sequence[str],
         http: Sequence[str],
         transparent: Sequence[str],
         password: tuple[str, str] | None,
+        watch: tuple[str, bool, str | None] | None,
     ) -> Self: ...
     def wait(self, seconds: float) -> tuple[str, list[str]] | None: ...
     def stop(self) -> None: ...

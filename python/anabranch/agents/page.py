@@ -1,4 +1,4 @@
-"""The page that an agent shows by HTTP."""
+"""The page that agents, proxies and exits show by HTTP."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ TEMPLATE = "page/template.html"
 PLACE = "<!-- runs -->"
 """Where in it stands what it shows."""
 
-MARK = '<script type="application/json" id="agent">{}</script>'
-"""What says that it shows an agent."""
+MARK = '<script type="application/json" id="{kind}">{{}}</script>'
+"""What says what it shows."""
 
 
-def live_page() -> str | None:
-    """Give the page, which asks the agent that sent it for all data; None if the page was not built.
+def live_page(kind: str) -> str | None:
+    """Give the page of an `agent` or a `proxy`, which asks the program that sent it; None if the page was not built.
 
-    It is read as it is, without the modules that make reports: an agent needs neither tables nor figures in its memory.
+    It is read as it is, without the modules that make reports: these programs need neither tables nor figures.
     """
     template = files("anabranch") / TEMPLATE
-    return template.read_text(encoding="utf-8").replace(PLACE, MARK, 1) if template.is_file() else None
+    if not template.is_file():
+        return None
+    return template.read_text(encoding="utf-8").replace(PLACE, MARK.format(kind=kind), 1)

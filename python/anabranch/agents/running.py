@@ -50,7 +50,7 @@ def run(config: Path, about: str, *, dry: bool = False) -> str | None:
     OSError
         A socket or the folder of the state cannot be used, or traffic cannot be kept to rates.
     """
-    agent = _core.Agent(config, dry, live_page())
+    agent = _core.Agent(config, dry, live_page("agent"))
     hangups: list[int] = []
     before = signal.signal(signal.SIGHUP, lambda number, _: hangups.append(number))
     say(INFO, about)

@@ -13,6 +13,8 @@ import typer
 from anabranch import _core
 from anabranch.commands.text import printable
 from anabranch.commands.tokens import kept_token
+from anabranch.commands.uplink import tell
+from anabranch.commands.watching import Watch, WatchOpen, say_where, watched_at
 from anabranch.errors import NoLivePartError
 from anabranch.number_labels import bytes_text
 from anabranch.transfer.files import identity_file
@@ -36,12 +38,18 @@ CONTROL = "lia"
 """The default congestion control of what is sent to proxies."""
 
 
+Listen = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ADDRESS:PORT", help=f"Address to listen at. Repeatable. Default: 0.0.0.0:{PORT}."),
+]
+Name = Annotated[str | None, typer.Option(help="Name or address to put into the URL.")]
+Certificate = Annotated[Path | None, typer.Option(help="PEM file with the certificate of this machine.")]
+Key = Annotated[Path | None, typer.Option(help="PEM file with the key of the certificate.")]
+
+
 def command(
     token_file: Annotated[Path, typer.Option(help="File with the token of clients; made if it does not exist.")],
-    listen: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ADDRESS:PORT", help=f"Address to listen at. Repeatable. Default: 0.0.0.0:{PORT}."),
-    ] = None,
+    listen: Listen = None,
     allow: Annotated[
         list[str] | None,
         typer.Option(
@@ -50,32 +58,49 @@ def command(
             "allows this one alone. Repeatable. Default: public.",
         ),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="Name or address to put into the URL.")] = None,
-    certificate: Annotated[Path | None, typer.Option(help="PEM file with the certificate of this machine.")] = None,
-    key: Annotated[Path | None, typer.Option(help="PEM file with the key of the certificate.")] = None,
+    name: Name = None,
+    certificate: Certificate = None,
+    key: Key = None,
     control: Annotated[
         str, typer.Option("--control", "-C", help="Congestion control towards clients that name none.")
     ] = CONTROL,
+    watch: Watch = None,
+    watch_open: WatchOpen = False,
 ) -> None:
     """Run `HELP`."""
     if not _core.HAS_LIVE:
         raise NoLivePartError
+    place = place_of(listen, name, certificate, key)
+    own = _core.Exit(*place, [kept_token(token_file)], allow or [], control, watched_at(watch, watch_open), None)
+    serve(own, token_file)
+
+
+def place_of(
+    listen: list[str] | None, name: str | None, certificate: Path | None, key: Path | None
+) -> tuple[list[str], Path, Path | None, str | None]:
+    """Give the addresses of an exit, the files of its identity, and its name if it is not its address."""
     if (certificate is None) != (key is None):
         raise ValueError("a certificate and its key go together; give both, or neither")
     addresses = listen or [f"0.0.0.0:{PORT}"]
-    host = name or (socket.gethostname() if addresses[0].startswith(("0.0.0.0:", "[::]:")) else None)
-    token = kept_token(token_file)
-    own = _core.Exit(addresses, certificate or identity_file(), key, host, [token], allow or [], control)
-    # Ctrl-C is how an exit ends, and no failure.
+    is_any = addresses[0].startswith(("0.0.0.0:", "[::]:"))
+    return addresses, certificate or identity_file(), key, name or (socket.gethostname() if is_any else None)
+
+
+def serve(own: _core.Exit, token_file: Path) -> None:
+    """Say what an exit or a relay does, until Ctrl-C; that is how it ends, and no failure."""
     with suppress(KeyboardInterrupt):
         try:
             while True:
-                url, left = own.wait(LOOK_S) or (None, None)
-                if url is not None:
-                    typer.echo(f"anabranch proxy {shlex.quote(url)} --token-file {shlex.quote(token_file.name)}")
+                kind, lines, left = own.wait(LOOK_S) or (None, [], None)
+                if kind == "serving":
+                    typer.echo(f"anabranch proxy {shlex.quote(lines[0])} --token-file {shlex.quote(token_file.name)}")
                     typer.echo(f"the token in {printable(str(token_file))} goes to the other machine", err=True)
-                if left is not None:
+                elif kind == "shown":
+                    say_where(lines[0])
+                elif left is not None:
                     typer.echo(_line(*left), err=True)
+                elif kind is not None:
+                    tell(kind, lines)
         finally:
             own.stop()
 

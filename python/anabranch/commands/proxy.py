@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from anabranch import _core
-from anabranch.commands.text import printable
-from anabranch.commands.tokens import read_password, read_token
-from anabranch.commands.via import Via, via_names
-from anabranch.errors import NoLivePartError, ScenarioError
+from anabranch.commands.tokens import read_password
+from anabranch.commands.uplink import CONTROL, Authorities, Backup, Url, next_exit, tell
+from anabranch.commands.via import Via
+from anabranch.commands.watching import Watch, WatchOpen, say_where, watched_at
+from anabranch.errors import NoLivePartError
 
 HELP = """Carry connections of any program over several paths to an exit.
 
@@ -28,18 +29,12 @@ SOCKS, HTTP = "127.0.0.1:1080", "127.0.0.1:3128"
 LOOK_S = 0.1
 """The time between two checks for Ctrl-C."""
 
-CONTROL = "lia"
-"""The default congestion control, in both directions."""
-
 
 def command(
-    url: Annotated[str, typer.Argument(help="The URL that the exit prints: anabranch://HOST:PORT/?pin=...")],
+    url: Url,
     token_file: Annotated[Path, typer.Option(help="File with the token of the exit.")],
     via: Via = None,
-    backup: Annotated[
-        str | None,
-        typer.Option(metavar="A,B", help="Addresses or interfaces whose paths are used while none of --via works."),
-    ] = None,
+    backup: Backup = None,
     control: Annotated[str, typer.Option("--control", "-C", help="Congestion control in both directions.")] = CONTROL,
     socks: Annotated[
         list[str] | None,
@@ -57,22 +52,18 @@ def command(
         Path | None,
         typer.Option(help="File with name:password for programs; other machines can use the proxy only with these."),
     ] = None,
-    authorities: Annotated[
-        Path | None,
-        typer.Option(help="PEM file of the authorities that signed the exit's certificate, instead of a fingerprint."),
-    ] = None,
+    authorities: Authorities = None,
+    watch: Watch = None,
+    watch_open: WatchOpen = False,
 ) -> None:
     """Run `HELP`."""
     if not _core.HAS_LIVE:
         raise NoLivePartError
-    paths, backups = via_names(via), via_names(backup)
-    if backups and not paths:
-        raise ScenarioError("--backup names what stands in for the paths of --via, so name these, too")
+    exit_ = next_exit(url, authorities, (via, backup), token_file, control)
     password = None if password_file is None else read_password(password_file)
-    token = read_token(token_file)
     asked = socks or http or transparent
     doors = (socks or [], http or [], transparent or []) if asked else ([SOCKS], [HTTP], [])
-    own = _core.Proxy(url, authorities, paths, backups, token, control, *doors, password)
+    own = _core.Proxy(exit_, *doors, password, watched_at(watch, watch_open))
     # Ctrl-C is how a proxy ends, and no failure.
     with suppress(KeyboardInterrupt):
         try:
@@ -91,7 +82,7 @@ def _tell(kind: str, lines: list[str]) -> None:
         typer.echo(f"{scheme}://{lines[0]}")
     elif kind == "transparent":
         typer.echo(f"redirected connections at {lines[0]}")
-    elif kind == "down":
-        typer.echo(f"no connection to the exit: {printable(lines[0])}", err=True)
+    elif kind == "shown":
+        say_where(lines[0])
     else:
-        typer.echo(f"connected over {', '.join(lines)}" if lines else "connected, and no path is open now", err=True)
+        tell(kind, lines)

@@ -12,6 +12,7 @@ import { Chart } from "../views/Chart";
 import { NetworkMap } from "../views/NetworkMap";
 import { type Known, limitText, titleOf } from "./agent";
 import { Facts } from "./Facts";
+import { LiveHead } from "./LiveHead";
 import { networkOf, runOf } from "./live_run";
 import { Neighbours } from "./Neighbours";
 import { PALETTE } from "./palette";
@@ -22,21 +23,12 @@ import { type Followed, useAgent } from "./useAgent";
 export function AgentPage() {
   const followed = useAgent();
   const { known, isLive } = followed;
-  const { theme, next } = useTheme();
   useEffect(() => {
     if (known) document.title = `${known.about.node} · anabranch agent`;
   }, [known?.about.node]);
   return (
     <main class="agent">
-      <header>
-        <span class="brand">anabranch</span>
-        <p class={`link ${isLive ? "" : "lost"}`} role="status">
-          {isLive ? "follows the agent" : known ? "the agent does not answer; trying again …" : "asking the agent …"}
-        </p>
-        <button type="button" onClick={next} title="light, dark, or as the system has it">
-          {theme === "system" ? "◐ system" : theme === "light" ? "☀ light" : "☾ dark"}
-        </button>
-      </header>
+      <LiveHead what="agent" isLive={isLive} isKnown={known !== null} />
       {known ? <Shown followed={followed} known={known} /> : null}
     </main>
   );
@@ -126,7 +118,7 @@ function Shown({ followed, known }: { followed: Followed; known: Known }) {
 }
 
 /** What charts tell a reader who points at them; nothing here follows it. */
-const TOLD = { onTime: () => {}, onSpan: () => {}, onLine: () => {} };
+export const TOLD = { onTime: () => {}, onSpan: () => {}, onLine: () => {} };
 
 /** What is made of a value, kept as long as the value says the same. */
 function useKept<T, V, A>(make: (of: A) => T, value: V, of: A): T {

@@ -37,7 +37,7 @@ export function Facts({ known }: { known: Known }) {
   );
 }
 
-function Tile({ name, value, isBad = false }: { name: string; value: string; isBad?: boolean }) {
+export function Tile({ name, value, isBad = false }: { name: string; value: string; isBad?: boolean }) {
   return (
     <div class={isBad ? "bad" : ""}>
       <dt>{name}</dt>

@@ -10,11 +10,15 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use http_body_util::BodyExt;
+use hyper::Response;
 use hyper::body::{Body, Bytes, Frame};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
 use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
+use super::routes::EVENTS;
 use crate::feed::{Feed, Heard, Reader};
 
 /// After this time without an event a comment is sent, so that neither side takes the connection for dead.
@@ -85,6 +89,13 @@ impl Events {
         let told = Told { reader, start, first: Some(first) };
         Self { next: Some(Box::pin(told.next())), _turn: turn }
     }
+
+    /// The stream as an answer.
+    pub fn answer(self) -> Response<anabranch_http::Body> {
+        let mut response = Response::new(self.boxed_unsync());
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(EVENTS));
+        response
+    }
 }
 
 impl Told {
@@ -139,7 +150,6 @@ fn event(into: &mut String, id: Id, kind: &str, data: &str) {
 mod tests {
     use std::sync::Arc;
 
-    use http_body_util::BodyExt;
     use tokio::sync::Semaphore;
 
     use super::*;

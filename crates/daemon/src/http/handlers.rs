@@ -1,12 +1,14 @@
 //! The answers of the routes.
 
+use anabranch_http::asked::Asked;
+use anabranch_http::page::Page;
+use anabranch_http::problem::Problem;
+use anabranch_http::routes::Answer;
+use anabranch_http::{JSON, Site as _};
 use serde::Serialize;
 
 use super::answers::{About, Changed, Explained, Found, History, Links, Neighbours, Published};
-use super::asked::Asked;
 use super::events::{Events, Id};
-use super::problem::Problem;
-use super::routes::{Answer, JSON};
 use super::site::Site;
 use super::topology as network;
 use super::why::Why;
@@ -17,13 +19,18 @@ use crate::topology::{Paths, Wanted};
 type Answered = Result<Answer, Problem>;
 
 fn json(answer: &impl Serialize) -> Answered {
-    let text = serde_json::to_vec(answer);
-    let broken = |error| Problem::new(hyper::StatusCode::INTERNAL_SERVER_ERROR, format!("{error}"));
-    text.map(|text| Answer::Whole(JSON, text)).map_err(broken)
+    anabranch_http::json(answer).map(|text| Answer::Whole(JSON, text))
 }
 
 pub(super) fn document(site: &Site, _: &Asked) -> Answered {
-    json(site.document())
+    json(site.front().document::<Site>())
+}
+
+pub(super) fn page(site: &Site, _: &Asked) -> Answered {
+    site.page()
+        .map(Page::answer)
+        .map(Answer::Ready)
+        .ok_or_else(|| Problem::absent("this agent was started without a page; /openapi.json lists what else there is"))
 }
 
 pub(super) fn about(site: &Site, _: &Asked) -> Answered {
@@ -155,5 +162,5 @@ pub(super) fn events(site: &Site, asked: &Asked) -> Answered {
     let turn = site.turn()?;
     // What is no id is an id of another start.
     let after = asked.text("last-event-id").map(|text| Id::read(text).unwrap_or(Id { start: 0, change: 0 }));
-    Ok(Answer::Events(Events::new(site.id(0).start, site.watch().feed(), after, turn)))
+    Ok(Answer::Ready(Events::new(site.id(0).start, site.watch().feed(), after, turn).answer()))
 }

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
 use anabranch_agents::Counts;
+use anabranch_http::prometheus::{Kind, Text};
 
-use super::prometheus::{Kind, Text};
 use super::site::Site;
 use crate::shown::{AskedFor, Limit, Measured, Session, State, Total};
 use crate::watch::Present;
 
-pub(super) use super::prometheus::TEXT;
+pub(super) use anabranch_http::prometheus::TEXT;
 
 /// The most sessions, targets, applications and links that have series, if a request does not say it.
 pub(super) const USUAL_SESSIONS: u64 = 100;

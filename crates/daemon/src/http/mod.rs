@@ -4,24 +4,15 @@
 //! `/openapi.json` is made from it.
 
 mod answers;
-mod asked;
 mod events;
-mod guard;
 mod handlers;
 mod metrics;
-mod openapi;
-mod page;
-mod patient;
-mod problem;
-mod prometheus;
 mod rfc8345;
-mod room;
 mod routes;
-mod server;
 mod setting;
 mod site;
 mod topology;
 mod why;
 
-pub(crate) use server::Server;
 pub use setting::Http;
+pub(crate) use site::Site;

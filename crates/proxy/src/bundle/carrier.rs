@@ -1,15 +1,12 @@
-//! A flow at one end: bytes between a connection of TCP and the streams of its subflows, one on each line.
+//! A flow at one end: its bytes on the streams of its subflows.
 
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::Buf;
 use h3::error::{Code, StreamError};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until};
 
 use super::Store;
 use super::line::Line;
@@ -17,26 +14,21 @@ use super::state::{Ending, Next, State};
 use crate::flow::FlowError;
 use crate::flow::frame::{Frame, Frames};
 use crate::flow::receiver::FIRST_WINDOW;
-use crate::tunnel::{Carried, Receives, Sends, keep_alive};
-
-/// The most bytes that are read from a connection at a time.
-const READ: usize = 64 << 10;
-
-/// For how long a flow waits for a line when it has none.
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::ledger::Flowing;
+use crate::tunnel::{Carried, Receives, Sends};
 
 /// A flow at one end. Its subflows come and go.
 pub(crate) struct Flow {
-    store: Arc<Store>,
+    pub(super) store: Arc<Store>,
     state: Mutex<State>,
     /// There may be something to send.
-    to_send: Notify,
+    pub(super) to_send: Notify,
     /// There may be something to take out.
-    to_take: Notify,
+    pub(super) to_take: Notify,
     /// There may be room to take something in.
-    room: Notify,
+    pub(super) room: Notify,
     /// Subflows have come or gone, or the flow has ended.
-    changed: Notify,
+    pub(super) changed: Notify,
 }
 
 /// Why a subflow ends before its flow.
@@ -69,6 +61,20 @@ impl Drop for Flow {
     }
 }
 
+impl Flowing for Flow {
+    fn carried(&self) -> Carried {
+        self.lock().carried
+    }
+
+    fn waiting(&self) -> u64 {
+        self.lock().stored
+    }
+
+    fn lines(&self) -> Vec<u8> {
+        self.lock().subflows.values().map(|subflow| subflow.line.number).collect()
+    }
+}
+
 impl Flow {
     /// A flow without subflows, whose bytes are counted in a store.
     pub fn new(store: Arc<Store>) -> Arc<Self> {
@@ -76,18 +82,13 @@ impl Flow {
         Arc::new(Self { store, state: Mutex::new(State::new(Instant::now())), to_send, to_take, room, changed })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Bytes that streams of a line have carried, in the direction that has carried more.
     pub fn carried_on(&self, line: u64) -> u64 {
         self.lock().carried_on(line)
-    }
-
-    /// Bytes that were taken in, and that were taken out.
-    pub fn carried(&self) -> Carried {
-        self.lock().carried
     }
 
     /// Whether the flow has ended, well or not.
@@ -107,7 +108,7 @@ impl Flow {
     }
 
     /// Waits until a question about the flow has an answer, which is asked again after each call of a signal.
-    async fn until<T>(&self, signal: &Notify, mut answer: impl FnMut(&mut State) -> Option<T>) -> T {
+    pub(super) async fn until<T>(&self, signal: &Notify, mut answer: impl FnMut(&mut State) -> Option<T>) -> T {
         loop {
             let mut woken = pin!(signal.notified());
             woken.as_mut().enable();
@@ -119,7 +120,7 @@ impl Flow {
     }
 
     /// Wakes all who may have to do something after a change that is not only theirs.
-    fn wake_all(&self) {
+    pub(super) fn wake_all(&self) {
         for signal in [&self.to_send, &self.to_take, &self.room, &self.changed] {
             signal.notify_waiters();
         }
@@ -297,127 +298,5 @@ impl Flow {
         drop(state);
         self.wake_all();
         Ok(())
-    }
-
-    /// Takes in bytes ahead of those of a connection.
-    pub fn write_first(&self, bytes: Bytes) {
-        {
-            let mut state = self.lock();
-            state.note(bytes.len() as u64, 0);
-            state.sender.write(bytes);
-        }
-        self.wake_all();
-    }
-
-    /// Carries bytes of a connection until both directions have ended, or the flow has failed. Where it has failed the
-    /// connection is reset, so that nobody takes what there is for the whole.
-    pub async fn join(&self, tcp: TcpStream) -> Carried {
-        keep_alive(&tcp);
-        let (mut reader, mut writer) = tcp.into_split();
-        let has_failed = self.carry(&mut reader, &mut writer).await;
-        if has_failed && let Ok(tcp) = reader.reunite(writer) {
-            // With no time to linger the connection is reset. An error shows that it is gone already.
-            let _ = tcp.set_zero_linger();
-        }
-        self.carried()
-    }
-
-    /// Carries bytes in both directions; whether the flow has failed.
-    pub async fn carry(&self, reader: &mut (impl AsyncRead + Unpin), writer: &mut (impl AsyncWrite + Unpin)) -> bool {
-        let both = async { tokio::try_join!(self.take_in(reader), self.take_out(writer)).map(|_| ()) };
-        let is_lost = tokio::select! {
-            outcome = both => outcome.is_err(),
-            () = self.failed() => true,
-            () = self.forsaken(false) => true,
-        };
-        if is_lost {
-            self.abort();
-            return true;
-        }
-        // All bytes are handed over; the other end has its part when it says so.
-        tokio::select! {
-            () = self.ended() => {}
-            () = self.forsaken(true) => self.abort(),
-        }
-        false
-    }
-
-    /// Waits until the other end has left, or the flow was without subflows for a long time. A flow that only has to be
-    /// taken out needs no subflow, unless it is handed over.
-    async fn forsaken(&self, is_handed_over: bool) {
-        loop {
-            let is_left = self.until(&self.changed, |state| {
-                let needs_one = is_handed_over || !state.is_whole();
-                (needs_one && state.subflows.is_empty()).then_some(state.is_left)
-            });
-            let is_left = is_left.await;
-            let back = self.until(&self.changed, |state| (!state.subflows.is_empty()).then_some(()));
-            if is_left || timeout(PATIENCE, back).await.is_err() {
-                return;
-            }
-        }
-    }
-
-    async fn take_in(&self, reader: &mut (impl AsyncRead + Unpin)) -> Result<(), ()> {
-        let mut piece = BytesMut::new();
-        loop {
-            let room = self.until(&self.room, |state| {
-                let now = Instant::now();
-                let (was_bulk, room) = (state.is_bulk(now), state.make_room(&self.store, now));
-                if room.is_none() && !was_bulk {
-                    // Other lines take some of it now.
-                    self.to_send.notify_waiters();
-                }
-                room
-            });
-            room.await;
-            piece.reserve(READ);
-            let read = reader.read_buf(&mut piece).await.map_err(|_| ())?;
-            let is_large = {
-                let mut state = self.lock();
-                if read == 0 {
-                    state.sender.finish();
-                } else {
-                    state.sender.write(piece.split().freeze());
-                }
-                state.account(&self.store);
-                state.note(read as u64, 0)
-            };
-            if is_large {
-                self.changed.notify_waiters();
-            }
-            self.to_send.notify_waiters();
-            if read == 0 {
-                return Ok(());
-            }
-        }
-    }
-
-    async fn take_out(&self, writer: &mut (impl AsyncWrite + Unpin)) -> Result<(), ()> {
-        loop {
-            let piece = self.until(&self.to_take, |state| {
-                let piece = state.receiver.take();
-                (piece.is_some() || state.receiver.is_over()).then_some(piece)
-            });
-            let Some(mut piece) = piece.await else {
-                let shut = writer.shutdown().await.map_err(|_| ());
-                self.changed.notify_waiters();
-                self.to_send.notify_waiters();
-                return shut;
-            };
-            let count = piece.len() as u64;
-            writer.write_all_buf(&mut piece).await.map_err(|_| ())?;
-            let (is_large, is_urgent) = {
-                let mut state = self.lock();
-                state.account(&self.store);
-                (state.note(0, count), state.receiver.is_urgent())
-            };
-            if is_large {
-                self.changed.notify_waiters();
-            }
-            if is_urgent {
-                self.to_send.notify_waiters();
-            }
-        }
     }
 }

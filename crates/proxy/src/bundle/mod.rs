@@ -4,6 +4,7 @@
 //! lines carry what no other can. A line that falls silent is left at once.
 
 pub(crate) mod carrier;
+mod ends;
 pub(crate) mod greeting;
 pub(crate) mod line;
 mod silence;
@@ -44,14 +45,19 @@ impl Store {
         }
     }
 
+    /// Bytes that wait.
+    pub fn waiting(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
     /// Whether twice as many bytes wait as may: flows that were promised room use it all at once.
     fn is_overfull(&self) -> bool {
-        self.0.load(Ordering::Relaxed) > 2 * MOST_WAITING
+        self.waiting() > 2 * MOST_WAITING
     }
 
     /// Bytes that may wait in a flow: a part of what is free, so that one leaves room for others.
     fn share(&self) -> u64 {
-        MOST_WAITING.saturating_sub(self.0.load(Ordering::Relaxed)) / SHARE
+        MOST_WAITING.saturating_sub(self.waiting()) / SHARE
     }
 }
 
@@ -88,6 +94,11 @@ impl Bundle {
             }
         });
         is_added
+    }
+
+    /// The lines.
+    pub fn lines(&self) -> Vec<Arc<Line>> {
+        self.lines.borrow().clone()
     }
 
     /// Removes a line.

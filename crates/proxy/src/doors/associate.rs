@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
+use crate::packets::Sink;
 use crate::packets::capsule::MOST_DATAGRAM;
-use crate::packets::{Sink, Source};
 use crate::socks::{Reply, read_packet, write_packet, write_reply};
 use crate::target::Target;
 use crate::tunnel::keep_alive;
@@ -109,13 +109,6 @@ impl Targets {
 async fn reach(uplink: Uplink, target: Target, mut take: mpsc::Receiver<Bytes>, program: Program) {
     if let Ok(mut packets) = uplink.open_packets(&target).await {
         packets.carry(&mut take, &program).await;
-    }
-}
-
-impl Source for mpsc::Receiver<Bytes> {
-    async fn next(&mut self, packet: &mut BytesMut) -> io::Result<()> {
-        packet.extend_from_slice(&self.recv().await.ok_or(io::ErrorKind::UnexpectedEof)?);
-        Ok(())
     }
 }
 

@@ -71,7 +71,7 @@ impl Password {
 pub enum DoorError {
     /// Everybody could use the proxy.
     #[error(
-        "everybody who reaches {0} could use this proxy; listen at 127.0.0.1 or ask for a name and a password by `--user`"
+        "everybody who reaches {0} could use this proxy; listen at 127.0.0.1 or ask for a name and a password by `--password-file`"
     )]
     Open(SocketAddr),
     /// The kernel tells nobody where a connection was to go.

@@ -16,12 +16,12 @@ use super::{CONTROL, Exit, PATIENCE, Peer, control};
 use crate::bundle::carrier::Flow;
 use crate::bundle::greeting::{FLOW, Greeting, LINE, Part, Unreadable};
 use crate::bundle::line::Line;
-use crate::dial::{dial, dial_packets};
 use crate::http3::{Adapter, BidiStream};
+use crate::ledger::Counter;
 use crate::packets::carrier::PacketFlow;
 use crate::packets::{self, CAPSULES};
 use crate::target::Target;
-use crate::tunnel::{self, Receiving, join};
+use crate::tunnel::Receiving;
 use crate::unreached::Unreached;
 
 type ServerStream = RequestStream<BidiStream<Bytes>, Bytes>;
@@ -35,7 +35,7 @@ impl Exit {
         let Some(shown) = shown.filter(|shown| self.tokens.accept(shown)) else {
             return refuse(&mut stream, Unreached::Unknown.status(), Some(Unreached::Unknown)).await;
         };
-        if peer.counts.known.fetch_add(1, Ordering::Relaxed) == 0 {
+        if peer.known.fetch_add(1, Ordering::Relaxed) == 0 {
             peer.welcome();
             choose(&peer.session, &request);
         }
@@ -102,7 +102,7 @@ impl Exit {
             Place::First(give) => {
                 let dialed = self.begin_flow((target, is_packets), part.flow, proxy).await;
                 if dialed.is_err() {
-                    proxy.ends(part.flow, tunnel::Carried::default());
+                    proxy.ends(part.flow);
                 }
                 give.send_replace(Some(dialed.clone()));
                 dialed
@@ -149,26 +149,26 @@ impl Exit {
         let permit = self.room.clone().try_acquire_owned().map_err(|_| Unreached::Busy)?;
         let own = proxy.clone();
         if is_packets {
-            let socket = dial_packets(target, &self.rules).await?;
+            let ahead = self.onward.open_packets(target).await?;
             let (flow, mut take) = PacketFlow::new();
             let far = Far::Packets(flow.clone());
+            let entry = proxy.ledger.enter(target, true, flow.clone());
             tokio::spawn(async move {
-                let carried = flow.carry(&mut &socket, &&socket, &mut take).await;
-                own.ends(number, carried);
-                drop(permit);
+                ahead.join(&flow, &mut take).await;
+                own.ends(number);
+                drop((entry, permit));
             });
-            proxy.begins();
             return Ok(far);
         }
-        let tcp = dial(target, &self.rules).await?;
+        let ahead = self.onward.open(target).await?;
         let flow = Flow::new(self.store.clone());
         let far = Far::Bytes(flow.clone());
+        let entry = proxy.ledger.enter(target, false, flow.clone());
         tokio::spawn(async move {
-            let carried = flow.join(tcp).await;
-            own.ends(number, carried);
-            drop(permit);
+            ahead.join(&flow).await;
+            own.ends(number);
+            drop((entry, permit));
         });
-        proxy.begins();
         Ok(far)
     }
 
@@ -178,34 +178,33 @@ impl Exit {
             return refuse(&mut stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
         };
         let quic = peer.session.connection();
-        let carried = if is_packets {
+        if is_packets {
             let datagrams = peer.flows.of(stream.id().into_inner());
-            let socket = match dial_packets(target, &self.rules).await {
-                Ok(socket) => socket,
+            let ahead = match self.onward.open_packets(target).await {
+                Ok(ahead) => ahead,
                 Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
             };
-            peer.begins();
+            let (flow, mut take) = PacketFlow::new();
+            let _entry = peer.ledger().enter(target, true, flow.clone());
             if stream.send_response(accepted(true)).await.is_err() {
                 return;
             }
             let (sends, receives) = stream.split();
-            let (flow, mut take) = PacketFlow::new();
             let part = flow.attach(None, datagrams, (sends, Receiving::new(receives)), quic.clone());
-            let (mut source, sink) = (&socket, &socket);
-            tokio::join!(part, flow.carry(&mut source, &sink, &mut take)).1
+            tokio::join!(part, ahead.join(&flow, &mut take));
         } else {
-            let tcp = match dial(target, &self.rules).await {
-                Ok(tcp) => tcp,
+            let ahead = match self.onward.open(target).await {
+                Ok(ahead) => ahead,
                 Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
             };
-            peer.begins();
+            let counter = Arc::<Counter>::default();
+            let _entry = peer.ledger().enter(target, false, counter.clone());
             if stream.send_response(accepted(false)).await.is_err() {
                 return;
             }
             let (sends, receives) = stream.split();
-            join(tcp, sends, Receiving::new(receives), quic).await
-        };
-        peer.count(carried);
+            ahead.join_stream((sends, Receiving::new(receives)), quic, &counter).await;
+        }
     }
 }
 

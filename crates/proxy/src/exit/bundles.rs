@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use anabranch_live::control::{Group, Unsuited};
@@ -15,8 +14,8 @@ use super::{Client, ExitEvent};
 use crate::bundle::Bundle;
 use crate::bundle::carrier::Flow;
 use crate::bundle::greeting::{BundleId, Part};
+use crate::ledger::Ledger;
 use crate::packets::carrier::PacketFlow;
-use crate::tunnel::Carried;
 use crate::unreached::Unreached;
 
 /// What becomes of the connection to a target: nothing is known until it stands or has failed.
@@ -34,25 +33,17 @@ pub(super) struct Proxy {
     /// The lines.
     pub bundle: Arc<Bundle>,
     /// First address of its first line.
-    remote: String,
+    pub remote: String,
     flows: Mutex<HashMap<u64, watch::Receiver<Dialed>>>,
-    tunnels: AtomicU64,
-    sent: AtomicU64,
-    received: AtomicU64,
+    pub ledger: Arc<Ledger>,
     events: Events<ExitEvent>,
 }
 
 impl Drop for Proxy {
     /// Tells that the proxy has left, with its last line and its last flow.
     fn drop(&mut self) {
-        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        self.events.tell(ExitEvent::Left(Client {
-            remote: std::mem::take(&mut self.remote),
-            is_known: true,
-            tunnels: load(&self.tunnels),
-            sent: load(&self.sent),
-            received: load(&self.received),
-        }));
+        let remote = std::mem::take(&mut self.remote);
+        self.events.tell(ExitEvent::Left(Client::new(remote, true, self.ledger.total())));
     }
 }
 
@@ -80,21 +71,9 @@ impl Proxy {
         }
     }
 
-    /// Counts a connection to a target.
-    pub fn begins(&self) {
-        self.tunnels.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Forgets a flow, which has carried these bytes.
-    pub fn ends(&self, flow: u64, carried: Carried) {
+    /// Forgets a flow.
+    pub fn ends(&self, flow: u64) {
         self.lock().remove(&flow);
-        self.count(carried);
-    }
-
-    /// Counts bytes.
-    pub fn count(&self, carried: Carried) {
-        self.received.fetch_add(carried.into_stream, Ordering::Relaxed);
-        self.sent.fetch_add(carried.out_of_stream, Ordering::Relaxed);
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, watch::Receiver<Dialed>>> {
@@ -116,6 +95,11 @@ impl Proxies {
     /// None, with a control for those that name no other.
     pub fn new(control: Protocol, events: Events<ExitEvent>) -> Self {
         Self { all: Mutex::default(), control, events }
+    }
+
+    /// All proxies.
+    pub fn all(&self) -> Vec<Arc<Proxy>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).values().filter_map(Weak::upgrade).collect()
     }
 
     /// The proxy with a bundle of this number that shows this token. If it is new its address is `remote`, and its control
@@ -141,9 +125,7 @@ impl Proxies {
             bundle: Bundle::new(group, false),
             remote,
             flows: Mutex::default(),
-            tunnels: AtomicU64::new(0),
-            sent: AtomicU64::new(0),
-            received: AtomicU64::new(0),
+            ledger: Arc::default(),
             events: self.events.clone(),
         });
         all.insert((token, id), Arc::downgrade(&proxy));

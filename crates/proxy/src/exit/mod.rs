@@ -7,10 +7,11 @@
 
 mod answers;
 mod bundles;
+mod onward;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use anabranch_live::QuicConfig;
@@ -27,13 +28,17 @@ use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
 use self::bundles::{Proxies, Proxy};
+use self::onward::Onward;
 use crate::bundle::Store;
 use crate::bundle::line::Line;
 use crate::http3::{self, ALPN, Budget};
+use crate::ledger::Ledger;
 use crate::packets::flows::Flows;
 use crate::rules::Rules;
 use crate::token::Tokens;
-use crate::tunnel::{self, Leaving};
+use crate::tunnel::{Carried, Leaving};
+use crate::uplink::{self, UplinkState};
+use crate::watch::{self, Shows, WatchError, Watching, lines_of, show};
 
 /// The most connections and flows to targets at a time, over all clients.
 const MOST_TUNNELS: usize = 8192;
@@ -71,10 +76,21 @@ pub struct ExitService {
     pub host: Option<String>,
     /// The tokens that clients show.
     pub tokens: Tokens,
-    /// The targets that are allowed.
-    pub rules: Rules,
+    /// Where flows are carried on.
+    pub onward: Course,
     /// The control for what is sent to clients that name no other.
     pub control: Protocol,
+    /// Where the exit shows itself, if it does.
+    pub watch: Option<Watching>,
+}
+
+/// Where flows are carried on.
+#[derive(Debug)]
+pub enum Course {
+    /// To their targets, if these are allowed: the work of an exit.
+    Targets(Rules),
+    /// To the next exit or relay, which decides: the work of a relay.
+    Exit(Box<uplink::Exit>),
 }
 
 /// An event of an exit.
@@ -82,8 +98,12 @@ pub struct ExitService {
 pub enum ExitEvent {
     /// The exit serves at this URL.
     Serving(Url),
+    /// The exit shows itself at this address.
+    Shown(SocketAddr),
     /// A client has left.
     Left(Client),
+    /// A line of a relay to the next exit has come or gone.
+    Uplink(UplinkState),
     /// The exit has failed.
     Failed(ExitError),
 }
@@ -103,6 +123,13 @@ pub struct Client {
     pub received: u64,
 }
 
+impl Client {
+    /// A client that has had this number of flows, which have carried these bytes.
+    fn new(remote: String, is_known: bool, (tunnels, carried): (u64, Carried)) -> Self {
+        Self { remote, is_known, tunnels, sent: carried.out_of_stream, received: carried.into_stream }
+    }
+}
+
 /// The reason why an exit cannot serve.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
@@ -111,6 +138,8 @@ pub enum ExitError {
     Listen { address: SocketAddr, error: std::io::Error },
     #[error(transparent)]
     Session(#[from] SessionError),
+    #[error(transparent)]
+    Watch(#[from] WatchError),
     #[error("the sockets of the exit are closed")]
     Closed,
 }
@@ -123,7 +152,7 @@ pub async fn exit(service: ExitService, events: Events<ExitEvent>) {
 }
 
 async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), ExitError> {
-    let ExitService { addresses, identity, host, tokens, rules, control } = service;
+    let ExitService { addresses, identity, host, tokens, onward, control, watch } = service;
     let locals: Vec<_> = addresses.into_iter().map(Into::into).collect();
     let sockets = Sockets::bind(&locals).await.map_err(|error| match error {
         SocketError::Refused { address, error } => ExitError::Listen { address, error },
@@ -133,18 +162,36 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
     let address = server.address();
     let host = host.unwrap_or_else(|| address.ip().to_string());
     let url = Url { host, port: address.port(), path: String::new(), pins: vec![identity.fingerprint()], hash: None };
+    let opened = match watch {
+        Some(watch) => Some(watch.open().await?),
+        None => None,
+    };
+    let place = url.place();
     events.tell(ExitEvent::Serving(url));
+    if let Some(opened) = &opened {
+        events.tell(ExitEvent::Shown(opened.address));
+    }
     let proxies = Proxies::new(control.clone(), events.clone());
+    let store = Arc::<Store>::default();
+    let next = match &onward {
+        Course::Exit(next) => Some((next.url.place(), next.protocol.title().to_owned())),
+        Course::Targets(_) => None,
+    };
+    let (onward, keeping) = Onward::begin(onward, store.clone(), events.clone());
     let exit = Arc::new(Exit {
         tokens,
-        rules,
+        onward,
         control,
         proxies,
         room: Arc::new(Semaphore::new(MOST_TUNNELS)),
-        store: Arc::default(),
+        store,
+        peers: Mutex::default(),
     });
+    let shown = show(opened, Shown { exit: exit.clone(), place, next });
+    // Neither ends before the exit does, but where there is nothing to show or to keep.
+    let mut beside = std::pin::pin!(async { tokio::join!(shown, keeping) });
     // Connections end with the exit.
-    let mut served = JoinSet::new();
+    let (mut served, mut is_alone) = (JoinSet::new(), false);
     loop {
         tokio::select! {
             arrival = server.next() => {
@@ -157,29 +204,72 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
                 });
             }
             Some(_) = served.join_next() => {}
+            _ = &mut beside, if !is_alone => is_alone = true,
         }
+    }
+}
+
+/// An exit as it is shown.
+struct Shown {
+    exit: Arc<Exit>,
+    place: String,
+    /// The URL of the next exit, and the control of the lines to it.
+    next: Option<(String, String)>,
+}
+
+impl Shows for Shown {
+    fn kind(&self) -> &'static str {
+        if self.next.is_some() { "relay" } else { "exit" }
+    }
+
+    fn url(&self) -> String {
+        self.place.clone()
+    }
+
+    fn control(&self) -> String {
+        match &self.next {
+            Some((_, control)) => control.clone(),
+            None => self.exit.control.title().to_owned(),
+        }
+    }
+
+    fn waiting(&self) -> u64 {
+        self.exit.store.waiting()
+    }
+
+    fn peers(&self) -> Vec<watch::Peer> {
+        let proxy = |proxy: Arc<Proxy>| watch::Peer {
+            name: proxy.remote.clone(),
+            is_known: true,
+            lines: lines_of(proxy.bundle.lines()),
+            ledger: proxy.ledger.clone(),
+            is_onward: false,
+        };
+        let client = |peer: Arc<Peer>| watch::Peer {
+            name: peer.remote(),
+            is_known: peer.is_known(),
+            lines: Vec::new(),
+            ledger: peer.ledger.clone(),
+            is_onward: false,
+        };
+        let next = self.next.as_ref().zip(self.exit.onward.seen());
+        let next = next.map(|((place, _), seen)| seen.peer(place.clone()));
+        let clients = self.exit.peers().into_iter().filter(|peer| peer.line.get().is_none());
+        next.into_iter().chain(self.exit.proxies.all().into_iter().map(proxy)).chain(clients.map(client)).collect()
     }
 }
 
 /// What all connections of an exit share.
 struct Exit {
     tokens: Tokens,
-    rules: Rules,
+    onward: Onward,
     control: Protocol,
     proxies: Proxies,
     room: Arc<Semaphore>,
     /// What waits in flows.
     store: Arc<Store>,
-}
-
-/// Counts of a client.
-#[derive(Debug, Default)]
-struct Counts {
-    /// Number of requests that showed a token.
-    known: AtomicU64,
-    tunnels: AtomicU64,
-    sent: AtomicU64,
-    received: AtomicU64,
+    /// All connections.
+    peers: Mutex<Vec<Weak<Peer>>>,
 }
 
 /// A connection of a client.
@@ -187,12 +277,25 @@ struct Peer {
     session: Arc<Session>,
     budget: Budget,
     flows: Flows,
-    counts: Counts,
+    /// Number of requests that showed a token.
+    known: AtomicU64,
+    ledger: Arc<Ledger>,
     /// The proxy whose line the connection is, and the line.
     line: OnceLock<(Arc<Proxy>, Arc<Line>)>,
 }
 
 impl Exit {
+    fn note(&self, peer: &Arc<Peer>) {
+        let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
+        peers.retain(|peer| peer.strong_count() > 0);
+        peers.push(Arc::downgrade(peer));
+    }
+
+    /// All connections.
+    fn peers(&self) -> Vec<Arc<Peer>> {
+        self.peers.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
+    }
+
     /// Serves a client until it leaves; nothing if there was no connection, or it was one of several lines.
     async fn serve(self: Arc<Self>, arrival: Arrival) -> Option<Client> {
         let config = QuicConfig { receive_window: MOST_UNKNOWN, streams: MOST_STREAMS.0, ..proxying() };
@@ -202,12 +305,13 @@ impl Exit {
         let peer = Arc::new(Peer {
             budget: Budget::of(MOST_UNKNOWN.into()),
             flows: Flows::new(session.connection().clone()),
-            counts: Counts::default(),
+            known: AtomicU64::new(0),
+            ledger: Arc::default(),
             line: OnceLock::new(),
             session,
         });
+        self.note(&peer);
         let remote = peer.remote();
-        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let mut tasks = JoinSet::new();
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -229,7 +333,7 @@ impl Exit {
                         if peer.line.get().is_none() {
                             peer.session.fit_send_window();
                         }
-                        if load(&peer.counts.known) == 0 && begin.elapsed() > PATIENCE {
+                        if !peer.is_known() && begin.elapsed() > PATIENCE {
                             break;
                         }
                     }
@@ -241,14 +345,7 @@ impl Exit {
         }
         // Without the connection nothing more arrives; what has arrived may still be on its way to its target.
         while tasks.join_next().await.is_some() {}
-        let counts = &peer.counts;
-        peer.line.get().is_none().then(|| Client {
-            remote,
-            is_known: load(&counts.known) > 0,
-            tunnels: load(&counts.tunnels),
-            sent: load(&counts.sent),
-            received: load(&counts.received),
-        })
+        peer.line.get().is_none().then(|| Client::new(remote, peer.is_known(), peer.ledger.total()))
     }
 }
 
@@ -265,21 +362,14 @@ impl Peer {
         self.session.connection().set_max_concurrent_bi_streams(VarInt::from_u32(MOST_STREAMS.1));
     }
 
-    /// Counts a connection or a flow of packets to a target.
-    fn begins(&self) {
-        self.counts.tunnels.fetch_add(1, Ordering::Relaxed);
-        if let Some((proxy, _)) = self.line.get() {
-            proxy.begins();
-        }
+    /// Whether it has shown a token.
+    fn is_known(&self) -> bool {
+        self.known.load(Ordering::Relaxed) > 0
     }
 
-    /// Counts what one has carried.
-    fn count(&self, carried: tunnel::Carried) {
-        self.counts.received.fetch_add(carried.into_stream, Ordering::Relaxed);
-        self.counts.sent.fetch_add(carried.out_of_stream, Ordering::Relaxed);
-        if let Some((proxy, _)) = self.line.get() {
-            proxy.count(carried);
-        }
+    /// Its flows, which are those of its proxy if it is a line of one.
+    fn ledger(&self) -> &Arc<Ledger> {
+        self.line.get().map_or(&self.ledger, |(proxy, _)| &proxy.ledger)
     }
 }
 

@@ -18,6 +18,7 @@ use super::flows::{Datagrams, Fate, Sender};
 use super::{PACKETS, SILENCE, Sink, Source};
 use crate::bundle::fastest;
 use crate::bundle::line::Line;
+use crate::ledger::Flowing;
 use crate::tunnel::{Carried, Receives, Sends};
 
 /// For how long a flow waits for a line when it has none.
@@ -68,6 +69,20 @@ impl State {
     /// Whether subflows on all lines are worth it.
     fn wants_more(&self) -> bool {
         self.packets >= MANY || self.subflows.values().filter_map(|own| own.line.as_ref()).all(|line| line.is_doubted())
+    }
+}
+
+impl Flowing for PacketFlow {
+    fn carried(&self) -> Carried {
+        self.lock().carried
+    }
+
+    fn waiting(&self) -> u64 {
+        0
+    }
+
+    fn lines(&self) -> Vec<u8> {
+        self.lock().subflows.values().filter_map(|subflow| subflow.line.as_ref()).map(|line| line.number).collect()
     }
 }
 
@@ -253,12 +268,7 @@ impl PacketFlow {
 
     /// Carries packets in both directions until either side ends, both have been silent for two minutes, or there was no
     /// subflow for a long time. Neither direction waits for the other.
-    pub async fn carry(
-        &self,
-        source: &mut impl Source,
-        sink: &(impl Sink + Sync),
-        take: &mut mpsc::Receiver<Bytes>,
-    ) -> Carried {
+    pub async fn carry(&self, source: &mut impl Source, sink: &(impl Sink + Sync), take: &mut mpsc::Receiver<Bytes>) {
         let out = async {
             while let Some(packet) = take.recv().await {
                 sink.send(packet).await;
@@ -272,7 +282,6 @@ impl PacketFlow {
             () = self.ended() => {}
         }
         self.end();
-        self.lock().carried
     }
 
     async fn carry_in(&self, source: &mut impl Source) {

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use tokio::net::UdpSocket;
+use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 pub(crate) use self::template::{path, target};
@@ -57,6 +58,20 @@ impl Source for &UdpSocket {
 impl Sink for &UdpSocket {
     async fn send(&self, packet: Bytes) {
         let _ = UdpSocket::send(self, &packet).await;
+    }
+}
+
+impl Source for mpsc::Receiver<Bytes> {
+    async fn next(&mut self, packet: &mut BytesMut) -> io::Result<()> {
+        packet.extend_from_slice(&self.recv().await.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+}
+
+impl Sink for mpsc::Sender<Bytes> {
+    async fn send(&self, packet: Bytes) {
+        // What comes too fast is dropped.
+        let _ = self.try_send(packet);
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use super::requests::ask;
-use super::{ANSWER_TIME, Exit, UplinkState, Way, Ways};
+use super::{ANSWER_TIME, Exit, Seen, UplinkState, Way, Ways};
 use crate::bundle::Bundle;
 use crate::bundle::greeting::{Greeting, LINE};
 use crate::bundle::line::Line;
@@ -34,46 +34,71 @@ const CONNECT_TIME: Duration = Duration::from_secs(8);
 
 /// The states of all lines, and who hears of them.
 pub(super) struct Board {
-    /// The last report of each line, and why it is down if it is.
-    lines: Mutex<Vec<(PathReport, Option<String>)>>,
+    lines: Mutex<Vec<Known>>,
     tell: Box<dyn Fn(UplinkState) + Send + Sync>,
 }
 
+/// What is known of a line, whether it is up or not.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Known {
+    pub number: u8,
+    pub is_backup: bool,
+    /// The report of when it was opened last.
+    pub report: PathReport,
+    /// Why it is down, if it is.
+    pub reason: Option<String>,
+}
+
 impl Board {
-    /// A board for lines over these local addresses or interfaces, none of which is up.
-    pub fn new(names: impl IntoIterator<Item = String>, tell: impl Fn(UplinkState) + Send + Sync + 'static) -> Self {
-        let down = |label| (PathReport::closed(label), None);
-        Self { lines: Mutex::new(names.into_iter().map(down).collect()), tell: Box::new(tell) }
+    /// A board for the lines to an exit, none of which is up.
+    pub fn new(exit: &Exit, tell: impl Fn(UplinkState) + Send + Sync + 'static) -> Self {
+        let down = |(number, (via, is_backup)): (u8, (Vec<String>, bool))| Known {
+            number,
+            is_backup,
+            report: PathReport::closed(via.concat()),
+            reason: None,
+        };
+        Self { lines: Mutex::new((0..).zip(exit.places()).map(down).collect()), tell: Box::new(tell) }
+    }
+
+    /// All lines, in the order of their numbers.
+    pub fn all(&self) -> Vec<Known> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Tells that there can be no line.
+    pub fn fail(&self, reason: String) {
+        (self.tell)(UplinkState::Down(reason));
     }
 
     /// Notes that a line is up.
     fn up(&self, number: u8, report: Option<PathReport>) {
         self.note(number, |line| {
-            let before = line.0.openings;
+            let before = line.report.openings;
             if let Some(report) = report {
-                line.0 = report;
+                line.report = report;
             }
-            (line.0.is_open, line.0.openings, line.1) = (true, before + 1, None);
+            (line.report.is_open, line.report.openings, line.reason) = (true, before + 1, None);
         });
     }
 
     /// Notes that a line is down, and why.
     fn down(&self, number: u8, reason: String) {
-        self.note(number, |line| (line.0.is_open, line.1) = (false, Some(reason)));
+        self.note(number, |line| (line.report.is_open, line.reason) = (false, Some(reason)));
     }
 
-    fn note(&self, number: u8, change: impl FnOnce(&mut (PathReport, Option<String>))) {
+    fn note(&self, number: u8, change: impl FnOnce(&mut Known)) {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let before = lines.clone();
         change(&mut lines[usize::from(number)]);
         if *lines == before {
             return;
         }
-        let reports = lines.iter().map(|(report, _)| report.clone()).collect::<Vec<_>>();
+        let reports = lines.iter().map(|line| line.report.clone()).collect::<Vec<_>>();
         let state = if reports.iter().any(|report| report.is_open) {
             UplinkState::Up(reports)
         } else {
-            let mut reasons: Vec<&str> = lines.iter().filter_map(|(_, reason)| reason.as_deref()).collect();
+            let mut reasons: Vec<&str> = lines.iter().filter_map(|line| line.reason.as_deref()).collect();
             reasons.dedup();
             UplinkState::Down(reasons.join("; "))
         };
@@ -87,7 +112,7 @@ pub(super) async fn keep(
     exit: Arc<Exit>,
     greeting: Greeting,
     via: Vec<String>,
-    (bundle, ways, board): (Arc<Bundle>, Arc<Ways>, Arc<Board>),
+    (bundle, ways, seen): (Arc<Bundle>, Arc<Ways>, Arc<Seen>),
 ) {
     let mut pause = BACK_OFF.0;
     loop {
@@ -95,7 +120,7 @@ pub(super) async fn keep(
             Ok(ClientSession { client, session, .. }) => {
                 let line = Line::new(greeting.number, greeting.is_backup, Arc::new(session));
                 let _leaving = Leaving(line.quic().clone());
-                let (reason, was_up) = hold(&exit, greeting, &line, (&bundle, &ways, &board)).await;
+                let (reason, was_up) = hold(&exit, greeting, &line, (&bundle, &ways, &seen.board)).await;
                 drop(client);
                 if was_up {
                     pause = BACK_OFF.0;
@@ -104,7 +129,7 @@ pub(super) async fn keep(
             }
             Err(reason) => reason,
         };
-        board.down(greeting.number, reason);
+        seen.board.down(greeting.number, reason);
         sleep(pause).await;
         pause = (2 * pause).min(BACK_OFF.1);
     }

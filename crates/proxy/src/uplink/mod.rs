@@ -6,8 +6,8 @@ mod spread;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anabranch_live::PathReport;
@@ -22,6 +22,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
+pub(crate) use self::keep::Known;
 use self::keep::{Board, keep};
 use self::requests::{Stream, ask};
 use self::spread::{Spread, spread};
@@ -30,12 +31,14 @@ use crate::bundle::greeting::{BundleId, Greeting, Part};
 use crate::bundle::line::Line;
 use crate::bundle::{Bundle, MOST_LINES, Store, fastest};
 use crate::http3::Asking;
+use crate::ledger::{Entry, Ledger};
 use crate::packets::carrier::PacketFlow;
 use crate::packets::flows::Flows;
 use crate::packets::{Sink, Source};
 use crate::target::Target;
 use crate::token::Token;
 use crate::unreached::Unreached;
+use crate::watch::{Peer, ShownLine};
 
 /// The longest wait of a request for a line.
 const WAIT: Duration = Duration::from_secs(10);
@@ -63,6 +66,18 @@ pub struct Exit {
     pub control: String,
     /// The control with this name.
     pub protocol: Protocol,
+}
+
+impl Exit {
+    /// The local address or interface of each line, none if the system chooses, and whether it is a backup.
+    fn places(&self) -> Vec<(Vec<String>, bool)> {
+        let mut all: Vec<(Vec<String>, bool)> = self.via.iter().map(|via| (vec![via.clone()], false)).collect();
+        if all.is_empty() {
+            all.push((Vec::new(), false));
+        }
+        all.extend(self.backup.iter().map(|via| (vec![via.clone()], true)));
+        all
+    }
 }
 
 /// The state of the lines to an exit.
@@ -103,16 +118,40 @@ impl Ways {
 pub(crate) struct Uplink {
     exit: Arc<Exit>,
     ways: Arc<Ways>,
-    /// What waits in flows.
-    store: Arc<Store>,
     /// Number of the next flow.
     next: Arc<AtomicU64>,
+    seen: Arc<Seen>,
+}
+
+/// What can be seen of an uplink.
+pub(crate) struct Seen {
+    pub ledger: Arc<Ledger>,
+    /// What waits in flows.
+    pub store: Arc<Store>,
+    board: Board,
+    bundle: OnceLock<Arc<Bundle>>,
+}
+
+impl Seen {
+    /// The exit as the other end of the lines.
+    pub fn peer(&self, name: String) -> Peer {
+        let lines = self.lines().into_iter().map(|(known, line)| ShownLine::of(known, line)).collect();
+        Peer { name, is_known: true, lines, ledger: self.ledger.clone(), is_onward: true }
+    }
+
+    /// The lines in the order of their numbers: what is known of each, and the line if it is up.
+    fn lines(&self) -> Vec<(Known, Option<Arc<Line>>)> {
+        let up = self.bundle.get().map_or_else(Vec::new, |bundle| bundle.lines());
+        let line = |number| up.iter().find(|line| line.number == number).cloned();
+        self.board.all().into_iter().map(|known| (known.clone(), line(known.number))).collect()
+    }
 }
 
 /// Packets to and from a target, until it is dropped.
 pub(crate) struct Packets {
     flow: Arc<PacketFlow>,
     take: mpsc::Receiver<Bytes>,
+    _entry: Entry,
 }
 
 impl Drop for Packets {
@@ -129,7 +168,7 @@ impl Packets {
 }
 
 /// A flow to a target, which fails when it is dropped before its end.
-pub(crate) struct Tunnel(Arc<Flow>);
+pub(crate) struct Tunnel(Arc<Flow>, #[expect(dead_code, reason = "it is held")] Entry);
 
 impl Drop for Tunnel {
     fn drop(&mut self) {
@@ -140,6 +179,11 @@ impl Drop for Tunnel {
 }
 
 impl Tunnel {
+    /// The flow.
+    pub fn flow(&self) -> &Flow {
+        &self.0
+    }
+
     /// Sends bytes ahead of those of a connection.
     pub fn send_first(&self, bytes: Bytes) {
         self.0.write_first(bytes);
@@ -157,14 +201,22 @@ impl Tunnel {
 }
 
 impl Uplink {
-    /// An uplink, and the work that keeps its lines; `tell` hears of each change.
+    /// An uplink whose flows are counted in a store, and the work that keeps its lines; `tell` hears of each change.
     pub fn new(
         exit: Exit,
+        store: Arc<Store>,
         tell: impl Fn(UplinkState) + Send + Sync + 'static,
     ) -> (Self, impl Future<Output = ()> + Send) {
         let (exit, ways) = (Arc::new(exit), Arc::new(Ways(watch::channel(Vec::new()).0)));
-        let uplink = Self { exit: exit.clone(), ways: ways.clone(), store: Arc::default(), next: Arc::default() };
-        (uplink, keep_all(exit, ways, tell))
+        let board = Board::new(&exit, tell);
+        let seen = Arc::new(Seen { ledger: Arc::default(), store, board, bundle: OnceLock::new() });
+        let uplink = Self { exit: exit.clone(), ways: ways.clone(), next: Arc::default(), seen: seen.clone() };
+        (uplink, keep_all(exit, ways, seen))
+    }
+
+    /// What can be seen of it.
+    pub fn seen(&self) -> Arc<Seen> {
+        self.seen.clone()
     }
 
     /// Opens a flow to a target, as a connection of TCP.
@@ -172,8 +224,10 @@ impl Uplink {
     /// # Errors
     /// If there is no line to the exit, or the exit does not reach the target.
     pub async fn open(&self, target: &Target) -> Result<Tunnel, Unreached> {
-        let flow = Flow::new(self.store.clone());
-        self.begin(&flow, target).await.map(|()| Tunnel(flow))
+        let flow = Flow::new(self.seen.store.clone());
+        self.begin(&flow, target).await?;
+        let entry = self.seen.ledger.enter(target, false, flow.clone());
+        Ok(Tunnel(flow, entry))
     }
 
     /// Opens a flow of packets to a target.
@@ -182,7 +236,9 @@ impl Uplink {
     /// As [`Self::open`].
     pub async fn open_packets(&self, target: &Target) -> Result<Packets, Unreached> {
         let (flow, take) = PacketFlow::new();
-        self.begin(&flow, target).await.map(|()| Packets { flow, take })
+        self.begin(&flow, target).await?;
+        let entry = self.seen.ledger.enter(target, true, flow.clone());
+        Ok(Packets { flow, take, _entry: entry })
     }
 
     /// Opens a flow, and begins to carry it.
@@ -259,27 +315,21 @@ fn accepted(answer: &Response<()>) -> Result<(), Unreached> {
 }
 
 /// Keeps all lines; does not return.
-async fn keep_all(exit: Arc<Exit>, ways: Arc<Ways>, tell: impl Fn(UplinkState) + Send + Sync + 'static) {
+async fn keep_all(exit: Arc<Exit>, ways: Arc<Ways>, seen: Arc<Seen>) {
     let (group, id) = match (Group::new(&exit.protocol), BundleId::random()) {
         (Ok(group), Some(id)) => (group, id),
-        (Err(error), _) => return tell(UplinkState::Down(error.to_string())),
-        (_, None) => return tell(UplinkState::Down("the system has no random numbers".to_owned())),
+        (Err(error), _) => return seen.board.fail(error.to_string()),
+        (_, None) => return seen.board.fail("the system has no random numbers".to_owned()),
     };
-    let count = exit.via.len().max(1) + exit.backup.len();
-    if count > MOST_LINES {
-        return tell(UplinkState::Down(format!("{count} paths are too many; a proxy may have {MOST_LINES}")));
+    let all = exit.places();
+    if all.len() > MOST_LINES {
+        return seen.board.fail(format!("{} paths are too many; a proxy may have {MOST_LINES}", all.len()));
     }
-    let bundle = Bundle::new(group, true);
-    let mut all: Vec<(Vec<String>, bool)> = exit.via.iter().map(|via| (vec![via.clone()], false)).collect();
-    if all.is_empty() {
-        all.push((Vec::new(), false));
-    }
-    all.extend(exit.backup.iter().map(|via| (vec![via.clone()], true)));
-    let board = Arc::new(Board::new(all.iter().map(|(via, _)| via.concat()), tell));
+    let bundle = seen.bundle.get_or_init(|| Bundle::new(group, true));
     let mut lines = JoinSet::new();
     for (number, (via, is_backup)) in (0_u8..).zip(all) {
         let greeting = Greeting { bundle: id, number, is_backup };
-        lines.spawn(keep(exit.clone(), greeting, via, (bundle.clone(), ways.clone(), board.clone())));
+        lines.spawn(keep(exit.clone(), greeting, via, (bundle.clone(), ways.clone(), seen.clone())));
     }
     while lines.join_next().await.is_some() {}
 }

@@ -8,7 +8,7 @@ use anabranch_live::running::{Events, Running};
 use anabranch_live::security::Identity;
 use anabranch_live::url::Url;
 use anabranch_proxy::doors::{Door, Kind, Password};
-use anabranch_proxy::exit::{ExitEvent, ExitService, exit};
+use anabranch_proxy::exit::{Course, ExitEvent, ExitService, exit};
 use anabranch_proxy::proxy::{ProxyEvent, ProxyService, proxy};
 use anabranch_proxy::rules::Rule;
 use anabranch_proxy::socks::Reply;
@@ -34,17 +34,42 @@ pub struct RunningExit {
 
 /// Starts an exit that allows these targets.
 pub fn start_exit(address: &str, identity: Identity, rules: &[&str]) -> RunningExit {
+    let rules = rules.iter().map(|rule| rule.parse::<Rule>().unwrap()).collect();
+    start_exit_with(address, identity, Course::Targets(rules))
+}
+
+/// Starts a relay to an exit, over two paths.
+pub fn start_relay(url: &Url, secret: &str) -> RunningExit {
+    let course = Course::Exit(Box::new(exit_at(url, secret, (&["127.0.0.2", "127.0.0.3"], &[]))));
+    start_exit_with("127.0.0.1:0", Identity::made().unwrap(), course)
+}
+
+fn start_exit_with(address: &str, identity: Identity, onward: Course) -> RunningExit {
     let service = ExitService {
         addresses: vec![address.parse().unwrap()],
         identity,
         host: None,
         tokens: [token(SECRET)].into_iter().collect(),
-        rules: rules.iter().map(|rule| rule.parse::<Rule>().unwrap()).collect(),
+        onward,
         control: named("lia").unwrap(),
+        watch: None,
     };
     let running = Running::start(|events: Events<ExitEvent>| exit(service, events)).unwrap();
     let Some(ExitEvent::Serving(url)) = running.wait(LONG) else { panic!("the exit does not serve") };
     RunningExit { running, url }
+}
+
+/// An exit, as a proxy or a relay reaches it.
+pub fn exit_at(url: &Url, secret: &str, (via, backup): (&[&str], &[&str])) -> Exit {
+    Exit {
+        url: url.clone(),
+        authorities: None,
+        via: via.iter().map(|&via| via.to_owned()).collect(),
+        backup: backup.iter().map(|&via| via.to_owned()).collect(),
+        token: token(secret),
+        control: "olia".to_owned(),
+        protocol: named("olia").unwrap(),
+    }
 }
 
 /// A proxy that runs, with a door of each kind.
@@ -69,19 +94,11 @@ pub fn start_proxy_with(
     url: &Url,
     secret: &str,
     password: Option<&Password>,
-    (via, backup): (&[&str], &[&str]),
+    paths: (&[&str], &[&str]),
 ) -> RunningProxy {
-    let exit = Exit {
-        url: url.clone(),
-        authorities: None,
-        via: via.iter().map(|&via| via.to_owned()).collect(),
-        backup: backup.iter().map(|&via| via.to_owned()).collect(),
-        token: token(secret),
-        control: "olia".to_owned(),
-        protocol: named("olia").unwrap(),
-    };
+    let exit = exit_at(url, secret, paths);
     let door = |kind| Door { kind, address: "127.0.0.1:0".parse().unwrap(), password: password.cloned() };
-    let service = ProxyService { exit, doors: vec![door(Kind::Socks), door(Kind::Http)] };
+    let service = ProxyService { exit, doors: vec![door(Kind::Socks), door(Kind::Http)], watch: None };
     let running = Running::start(|events: Events<ProxyEvent>| proxy(service, events)).unwrap();
     let at = |wanted| match running.wait(LONG) {
         Some(ProxyEvent::Open(kind, address)) if kind == wanted => address,

@@ -2,6 +2,7 @@
 
 mod far;
 mod field;
+mod hops;
 mod packets;
 mod paths;
 mod relay;
@@ -11,7 +12,7 @@ use std::time::Duration;
 use anabranch_live::security::Identity;
 use anabranch_proxy::doors::{Door, DoorError, Kind, Password};
 use anabranch_proxy::exit::ExitEvent;
-use anabranch_proxy::proxy::{ProxyEvent, ProxyService, proxy};
+use anabranch_proxy::proxy::{ProxyError, ProxyEvent, ProxyService, proxy};
 use anabranch_proxy::socks::Reply;
 use anabranch_proxy::uplink::UplinkState;
 use field::{LONG, RunningProxy, SECRET, start_exit, start_proxy};
@@ -206,21 +207,13 @@ async fn a_door_that_everybody_could_use_is_not_opened() {
     let exit = start_exit("127.0.0.1:0", identity(), &[]);
     let open = start_proxy(&exit.url, SECRET, None);
     let door = Door { kind: Kind::Socks, address: "0.0.0.0:0".parse().unwrap(), password: None };
-    let exit = anabranch_proxy::uplink::Exit {
-        url: exit.url.clone(),
-        authorities: None,
-        via: Vec::new(),
-        backup: Vec::new(),
-        token: field::token(SECRET),
-        control: "lia".to_owned(),
-        protocol: anabranch_live::control::named("lia").unwrap(),
-    };
+    let exit = field::exit_at(&exit.url, SECRET, (&[], &[]));
     let taken = Door { address: open.socks, ..door.clone() };
     for (door, is_right) in [
-        (door, (|error| matches!(error, DoorError::Open(_))) as fn(&DoorError) -> bool),
-        (taken, |error| matches!(error, DoorError::Listen { .. })),
+        (door, (|error| matches!(error, ProxyError::Door(DoorError::Open(_)))) as fn(&ProxyError) -> bool),
+        (taken, |error| matches!(error, ProxyError::Door(DoorError::Listen { .. }))),
     ] {
-        let service = ProxyService { exit: exit.clone(), doors: vec![door] };
+        let service = ProxyService { exit: exit.clone(), doors: vec![door], watch: None };
         let running = anabranch_live::running::Running::start(|events| proxy(service, events)).unwrap();
         let Some(ProxyEvent::Failed(error)) = running.wait(LONG) else { panic!("it runs") };
         assert!(is_right(&error), "{error}");

@@ -19,14 +19,14 @@ use crate::paths::field;
 const SHORT: Duration = Duration::from_millis(300);
 
 /// An application that has a place to send packets to.
-struct Application {
+pub struct Application {
     socket: UdpSocket,
     door: SocketAddr,
     control: TcpStream,
 }
 
 impl Application {
-    async fn at(proxy: &RunningProxy) -> Self {
+    pub async fn at(proxy: &RunningProxy) -> Self {
         let mut control = TcpStream::connect(proxy.socks).await.unwrap();
         control.write_all(&[5, 1, 0, 5, 3, 0, 1, 0, 0, 0, 0, 0, 0]).await.unwrap();
         let mut answer = [0; 12];
@@ -37,12 +37,12 @@ impl Application {
         Self { socket: UdpSocket::bind("127.0.0.1:0").await.unwrap(), door, control }
     }
 
-    async fn send(&self, target: &str, packet: &[u8]) {
+    pub async fn send(&self, target: &str, packet: &[u8]) {
         let begin = write_packet(&target.parse().unwrap());
         self.socket.send_to(&[&begin[..], packet].concat(), self.door).await.unwrap();
     }
 
-    async fn next(&self) -> Option<(Target, Vec<u8>)> {
+    pub async fn next(&self) -> Option<(Target, Vec<u8>)> {
         let mut bytes = vec![0; 70_000];
         let (length, from) = timeout(LONG, self.socket.recv_from(&mut bytes)).await.ok()?.unwrap();
         assert_eq!(from, self.door);
@@ -56,7 +56,7 @@ impl Application {
 }
 
 /// A target that sends packets back.
-async fn echo() -> String {
+pub async fn echo() -> String {
     echo_at("127.0.0.1").await
 }
 

@@ -2,17 +2,21 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use hyper::Response;
 use hyper::body::Bytes;
-use hyper::header::HeaderValue;
+use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 use ring::digest::{SHA256, digest};
 
+use crate::answer::{Body, HTML, whole};
+
 /// The page with its policy.
-pub(super) struct Page {
+pub struct Page {
     text: Bytes,
     policy: HeaderValue,
 }
 
 impl Page {
+    /// A page of HTML.
     pub fn new(text: &str) -> Self {
         let (scripts, styles) = (hashes(text, "script"), hashes(text, "style"));
         let policy = format!(
@@ -23,12 +27,11 @@ impl Page {
         Self { text: Bytes::copy_from_slice(text.as_bytes()), policy }
     }
 
-    pub fn text(&self) -> Bytes {
-        self.text.clone()
-    }
-
-    pub fn policy(&self) -> HeaderValue {
-        self.policy.clone()
+    /// The page as an answer.
+    pub fn answer(&self) -> Response<Body> {
+        let mut response = whole(HTML, self.text.clone());
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, self.policy.clone());
+        response
     }
 }
 
@@ -60,13 +63,12 @@ mod tests {
             "<style>a{}</style><script type=\"application/json\">{}</script><script type=\"module\">go()</script>";
         let page = Page::new(page);
         // As `printf 'go()' | openssl dgst -sha256 -binary | base64` has it.
-        let policy = page.policy();
-        let policy = policy.to_str().unwrap();
+        let policy = page.policy.to_str().unwrap();
         assert!(
             policy.contains("script-src 'sha256-5KYv+PUboo5h+0+YAtGRPbwv5d/QxzHslP4YGnUaxRw='; style-src 'sha256-"),
             "{policy}"
         );
         assert_eq!(policy.matches("sha256-").count(), 2);
-        assert!(Page::new("<script>never ends").policy().to_str().unwrap().contains("script-src 'none'"));
+        assert!(Page::new("<script>never ends").policy.to_str().unwrap().contains("script-src 'none'"));
     }
 }

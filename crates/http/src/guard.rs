@@ -1,6 +1,6 @@
 //! Requests that are refused before a route sees them, and the headers of all answers.
 //!
-//! No password is asked for, so only pages of the agent itself may read. A name in `Host` that is not the agent's is how
+//! No password is asked for, so only pages of the program itself may read. A name in `Host` that is not the program's is how
 //! the page of another site reaches this address by a name of its own (DNS rebinding); an IP address in `Host` cannot be
 //! bound anew. Browsers keep answers from pages of other sites, as nothing here allows them; those that say that another
 //! site asks are refused besides.
@@ -9,10 +9,10 @@ use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, StatusCode};
 
-use super::problem::Problem;
+use crate::problem::Problem;
 
 /// What stands on every answer; a page says what may run in it.
-pub(super) const HEADERS: [(&str, &str); 7] = [
+pub(crate) const HEADERS: [(&str, &str); 7] = [
     ("x-content-type-options", "nosniff"),
     ("referrer-policy", "no-referrer"),
     ("cross-origin-resource-policy", "same-origin"),
@@ -23,14 +23,14 @@ pub(super) const HEADERS: [(&str, &str); 7] = [
 ];
 
 /// Puts [`HEADERS`] on an answer that does not have them yet.
-pub(super) fn protect(headers: &mut HeaderMap) {
+pub(crate) fn protect(headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
         headers.entry(HeaderName::from_static(name)).or_insert(HeaderValue::from_static(value));
     }
 }
 
 /// Refuses what must not be read.
-pub(super) fn check<B>(request: &Request<B>, hosts: &[String]) -> Result<(), Problem> {
+pub(crate) fn check<B>(request: &Request<B>, hosts: &[String], hint: &str) -> Result<(), Problem> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         return Err(Problem::new(StatusCode::METHOD_NOT_ALLOWED, "nothing can be changed here; ask with GET"));
     }
@@ -38,10 +38,7 @@ pub(super) fn check<B>(request: &Request<B>, hosts: &[String]) -> Result<(), Pro
     let named = request.uri().authority().unwrap_or(&host);
     for authority in [&host, named] {
         if !is_own(authority.host(), hosts) {
-            let detail = format!(
-                "`{}` is no name of this agent; use its IP address, or add the name to `hosts` of `http` in its file",
-                authority.host()
-            );
+            let detail = format!("`{}` is no name of this program; use its IP address{hint}", authority.host());
             return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, detail));
         }
     }
@@ -73,7 +70,7 @@ fn host(headers: &HeaderMap) -> Result<Authority, Problem> {
     authority.ok_or_else(|| Problem::bad("the host of the request is no name and no address"))
 }
 
-/// Whether a name is one of the agent's.
+/// Whether a name is one of the program's.
 fn is_own(host: &str, hosts: &[String]) -> bool {
     let plain = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     host.eq_ignore_ascii_case("localhost")
@@ -90,11 +87,12 @@ mod tests {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        check(&request.body(()).unwrap(), &["paris.example".to_owned()]).map_or_else(|problem| problem.status, |()| 200)
+        check(&request.body(()).unwrap(), &["paris.example".to_owned()], "")
+            .map_or_else(|problem| problem.status, |()| 200)
     }
 
     #[test]
-    fn only_names_of_the_agent_and_addresses_may_be_asked() {
+    fn only_names_of_the_program_and_addresses_may_be_asked() {
         for host in ["localhost", "LocalHost:80", "127.0.0.1:4436", "[::1]:4436", "192.0.2.1", "Paris.example:1"] {
             assert_eq!(status("GET", "/", &[("host", host)]), 200, "{host}");
         }

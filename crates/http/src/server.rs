@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,11 +13,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::patient::Patient;
-use super::setting::Http;
-use super::site::Site;
-use crate::changes::Change;
-use crate::control::Control;
+use crate::front::Site;
+use crate::patient::Patient;
 
 /// The most connections at a time; others wait until one ends.
 const MOST_CONNECTIONS: usize = 256;
@@ -34,35 +32,35 @@ const MOST_HEADERS: usize = 64;
 /// Time after an error of the socket, such as too many open files.
 const AFTER_ERROR: Duration = Duration::from_millis(100);
 
-/// The socket of the HTTP interface.
-pub(crate) struct Server {
-    listener: TcpListener,
-    setting: Http,
-}
+/// A socket at which a site is served.
+pub struct Server(TcpListener);
 
 impl Server {
     /// Binds the socket.
-    pub async fn bind(setting: Http) -> io::Result<Self> {
-        Ok(Self { listener: TcpListener::bind(setting.listen).await?, setting })
+    ///
+    /// # Errors
+    /// If the system refuses it.
+    pub async fn bind(address: SocketAddr) -> io::Result<Self> {
+        TcpListener::bind(address).await.map(Self)
     }
 
-    /// What is told of it at the start.
-    pub fn told(&self) -> Change {
-        // Port 0 is any that is free.
-        let address = self.listener.local_addr().unwrap_or(self.setting.listen);
-        Change::Http { address, is_open: !address.ip().is_loopback() }
+    /// The address, whose port is that which was free if any was asked for.
+    ///
+    /// # Errors
+    /// If the system does not say it.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.0.local_addr()
     }
 
-    /// Answers requests as long as the agent runs.
-    pub async fn serve(self, control: Control, page: Option<Arc<str>>) {
-        let Self { listener, setting } = self;
-        let site = Arc::new(Site::new(control, setting.hosts, page.as_deref()));
+    /// Answers requests until it is dropped.
+    pub async fn serve(self, site: impl Site) {
+        let site = Arc::new(site);
         let turns = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         let mut tasks = JoinSet::new();
         loop {
             while tasks.try_join_next().is_some() {}
             let Ok(turn) = turns.clone().acquire_owned().await else { return };
-            let Ok((stream, _)) = listener.accept().await else {
+            let Ok((stream, _)) = self.0.accept().await else {
                 tokio::time::sleep(AFTER_ERROR).await;
                 continue;
             };
@@ -76,11 +74,11 @@ impl Server {
 }
 
 /// Answers the requests of a connection.
-async fn answer(stream: TcpStream, site: Arc<Site>) {
+async fn answer(stream: TcpStream, site: Arc<impl Site>) {
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request| {
         let site = site.clone();
-        async move { Ok::<_, Infallible>(site.answer(&request).await) }
+        async move { Ok::<_, Infallible>(site.front().answer(&*site, &request).await) }
     });
     let mut builder = Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(MOST_HEAD);

@@ -5,31 +5,53 @@ use std::collections::BTreeMap;
 use anabranch_core::spelling;
 use percent_encoding::percent_decode_str;
 
-use super::problem::Problem;
+use crate::problem::Problem;
 
 /// A parameter of a route.
 #[derive(Debug)]
-pub(super) struct Parameter {
+pub struct Parameter {
+    /// Its name.
     pub name: &'static str,
+    /// Where it stands.
     pub place: Place,
+    /// What it may be.
     pub kind: Kind,
+    /// What it is for.
     pub what: &'static str,
+    /// Whether it has to be given.
     pub is_needed: bool,
+}
+
+impl Parameter {
+    /// A parameter of the query, which need not be given.
+    pub const fn query(name: &'static str, kind: Kind, what: &'static str) -> Self {
+        Self { name, place: Place::Query, kind, what, is_needed: false }
+    }
 }
 
 /// Where a parameter stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub enum Place {
+    /// In the path, in braces.
     Path,
+    /// In the query.
     Query,
+    /// In a header.
     Header,
 }
 
 /// What a parameter may be.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
-    /// A whole number with its bounds, and what it is if it is not given.
-    Whole { least: u64, most: u64, usual: Option<u64> },
+pub enum Kind {
+    /// A whole number.
+    Whole {
+        /// The least that it may be.
+        least: u64,
+        /// The most that it may be.
+        most: u64,
+        /// What it is if it is not given.
+        usual: Option<u64>,
+    },
     /// A time in seconds.
     Seconds,
     /// The text of a parameter.
@@ -52,7 +74,7 @@ enum Value {
 
 /// The values of a request.
 #[derive(Debug, Default)]
-pub(super) struct Asked(BTreeMap<&'static str, Value>);
+pub struct Asked(BTreeMap<&'static str, Value>);
 
 impl Asked {
     /// A whole number, or what it usually is.
@@ -93,6 +115,9 @@ impl Asked {
     }
 
     /// Takes the values of a request for the parameters of its route.
+    ///
+    /// # Errors
+    /// For a value that cannot be, an unknown parameter, and one that is lacking.
     pub fn of<'a>(
         parameters: &'static [Parameter],
         path: &[(&'static str, &str)],
@@ -176,7 +201,7 @@ mod tests {
     use super::*;
 
     const fn of(name: &'static str, kind: Kind) -> Parameter {
-        Parameter { name, place: Place::Query, kind, what: "", is_needed: false }
+        Parameter::query(name, kind, "")
     }
 
     const PARAMETERS: &[Parameter] = &[

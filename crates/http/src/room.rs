@@ -6,7 +6,7 @@ use hyper::StatusCode;
 use hyper::body::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::problem::Problem;
+use crate::problem::Problem;
 
 /// The size from which an answer counts as large.
 const LARGE: usize = 64 << 10;
@@ -15,7 +15,7 @@ const LARGE: usize = 64 << 10;
 const MOST_KIB: usize = 64 << 10;
 
 /// Room for large answers.
-pub(super) struct Room(Arc<Semaphore>);
+pub(crate) struct Room(Arc<Semaphore>);
 
 /// A large answer with its room, which is free again when the answer has been sent.
 struct Large {

@@ -4,29 +4,30 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::asked::{Kind, Parameter, Place};
-use super::problem::Problem;
-use super::routes::{Gives, JSON, ROUTES, Route};
+use crate::answer::JSON;
+use crate::asked::{Kind, Parameter, Place};
+use crate::front::Site;
+use crate::problem::Problem;
+use crate::routes::{Gives, Route};
 
-/// Describes all routes.
-pub(super) fn document() -> Value {
+/// Describes all routes of a site.
+pub(crate) fn document<S: Site>() -> Value {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
     settings.definitions_path = "/components/schemas".into();
     settings.meta_schema = None;
     let mut generator = settings.into_generator();
     let problem = generator.subschema_for::<Problem>();
     let mut paths = Map::new();
-    for route in ROUTES {
+    for route in S::ROUTES {
         paths.insert(route.path.to_owned(), json!({ "get": operation(route, &mut generator) }));
     }
     let schemas = generator.take_definitions(true);
     json!({
         "openapi": "3.1.0",
         "info": {
-            "title": "anabranch agent",
+            "title": S::TITLE,
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "What an agent of anabranch shows: its sessions with their rates, what limits them, its \
-                neighbours, its links and the network. Rates are in bit/s. Nothing can be changed.",
+            "description": S::DESCRIPTION,
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
         "servers": [{ "url": "/" }],
@@ -43,7 +44,7 @@ pub(super) fn document() -> Value {
     })
 }
 
-fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
+fn operation<S: 'static>(route: &Route<S>, generator: &mut SchemaGenerator) -> Value {
     let content = match route.gives {
         Gives::Json(schema) => json!({ JSON: { "schema": schema(generator) } }),
         Gives::Other(JSON) => json!({ JSON: { "schema": { "type": "object" } } }),

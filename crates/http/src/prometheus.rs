@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 /// The media type.
-pub(super) const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+pub const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// What a family of series is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     /// A value that goes up and down.
     Gauge,
     /// A value that only grows, and whose name ends in `_total`.
@@ -16,7 +16,7 @@ pub(super) enum Kind {
 
 /// A text that grows by one family of series after the other.
 #[derive(Debug, Default)]
-pub(super) struct Text(String);
+pub struct Text(String);
 
 impl Text {
     /// Adds a family: its name, what it is, and each series with its labels. A family without series is left out.

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 /// A stream with patience for its reader.
-pub(super) struct Patient {
+pub(crate) struct Patient {
     stream: TcpStream,
     patience: Duration,
     /// Until when a write may wait, while one waits.

@@ -1,0 +1,47 @@
+"""``anabranch relay``: a hop between proxies and their exit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anabranch import _core
+from anabranch.commands.exit import Certificate, Key, Listen, Name, place_of, serve
+from anabranch.commands.tokens import kept_token
+from anabranch.commands.uplink import CONTROL, Authorities, Backup, Url, next_exit
+from anabranch.commands.via import Via
+from anabranch.commands.watching import Watch, WatchOpen, watched_at
+from anabranch.errors import NoLivePartError
+
+HELP = """Stand between proxies and their exit: end their connections, and begin others.
+
+To proxies a relay is an exit, and to the exit it is a proxy, so that chains may have any length. Each loop has a
+congestion control of its own, which sees its own losses and round trips alone. What waits here has a bound, and whoever
+sends too much is held up. A relay reads what passes, as an exit does. Ctrl-C ends it.
+"""
+
+
+def command(
+    url: Url,
+    exit_token_file: Annotated[Path, typer.Option(help="File with the token of the exit, or of the next relay.")],
+    token_file: Annotated[Path, typer.Option(help="File with the token of clients; made if it does not exist.")],
+    via: Via = None,
+    backup: Backup = None,
+    control: Annotated[str, typer.Option("--control", "-C", help="Congestion control to the exit and back.")] = CONTROL,
+    listen: Listen = None,
+    name: Name = None,
+    certificate: Certificate = None,
+    key: Key = None,
+    authorities: Authorities = None,
+    watch: Watch = None,
+    watch_open: WatchOpen = False,
+) -> None:
+    """Run `HELP`."""
+    if not _core.HAS_LIVE:
+        raise NoLivePartError
+    exit_ = next_exit(url, authorities, (via, backup), exit_token_file, control)
+    place = place_of(listen, name, certificate, key)
+    own = _core.Exit(*place, [kept_token(token_file)], [], control, watched_at(watch, watch_open), exit_)
+    serve(own, token_file)

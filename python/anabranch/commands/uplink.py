@@ -1,0 +1,48 @@
+"""Lines to an exit: the options of commands that have them, and what they say of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from anabranch.commands.text import printable
+from anabranch.commands.tokens import read_token
+from anabranch.commands.via import via_names
+from anabranch.errors import ScenarioError
+
+Url = Annotated[str, typer.Argument(help="The URL that the exit prints: anabranch://HOST:PORT/?pin=...")]
+
+Backup = Annotated[
+    str | None,
+    typer.Option(metavar="A,B", help="Addresses or interfaces whose paths are used while none of --via works."),
+]
+
+Authorities = Annotated[
+    Path | None,
+    typer.Option(help="PEM file of the authorities that signed the exit's certificate, instead of a fingerprint."),
+]
+
+CONTROL = "lia"
+"""The default congestion control, in both directions."""
+
+NextExit = tuple[str, Path | None, list[str], list[str], str, str]
+
+
+def next_exit(
+    url: str, authorities: Path | None, places: tuple[str | None, str | None], token_file: Path, control: str
+) -> NextExit:
+    """Give an exit with the addresses or interfaces of --via and --backup."""
+    paths, backups = map(via_names, places)
+    if backups and not paths:
+        raise ScenarioError("--backup names what stands in for the paths of --via, so name these, too")
+    return url, authorities, paths, backups, read_token(token_file), control
+
+
+def tell(kind: str, lines: list[str]) -> None:
+    """Say how the lines are: `up`, with the open paths, or `down`, with the reason."""
+    if kind == "down":
+        typer.echo(f"no connection to the exit: {printable(lines[0])}", err=True)
+    else:
+        typer.echo(f"connected over {', '.join(lines)}" if lines else "connected, and no path is open now", err=True)
