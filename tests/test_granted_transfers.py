@@ -122,10 +122,10 @@ def test_perf_sends_over_each_path_what_is_granted_there(config: Path, url: str)
         assert done.returncode == 0, done
         end = json.loads(done.stdout)["end"]
         wide, narrow = (stream["bytes"] for stream in end["streams"])
-        assert wide > 3 * narrow, "the rates of the paths are 4 to 1"
         # Headers of IP, UDP and QUIC take some 5 %.
         parts.append(end["sum_received"]["bits_per_second"] / (20e6 * SHARE))
-        if enough(parts, 0.8):
+        # What the wider path loses to a busy machine shows in both; its rate is four times that of the other.
+        if enough(parts, 0.8) and wide > 3 * narrow:
             return
 
 

@@ -49,9 +49,12 @@ RISE_S = 0.2
 NEAR = 0.01
 """A rate has settled when it stays within this part of where it ends."""
 
-LATER = (1.3, 0.06)
-"""How much later rates may settle between programs: by a part, and by seconds. A cycle between programs takes longer by
-some milliseconds, and rates that fall by half with each cycle take as many of them."""
+CYCLES = (2, 3)
+"""How many cycles sooner and later rates may settle between programs: sessions begin some milliseconds one after the other,
+and meet in other cycles, and what is left of a difference falls by half with each of them."""
+
+LATE_S = 0.06
+"""How much longer as many cycles may take between programs."""
 
 
 def links() -> list[dict[str, object]]:
@@ -165,6 +168,12 @@ def are_together(agents: AgentProcesses) -> bool:
     return set(states) == {"up"} and len({own["generation"] for own in shown}) == 1
 
 
+def cycle_s(name: str) -> float:
+    """Give the time in which a packet of a session comes back, over its longest path."""
+    hops = {"A": 1, "B": 2, "C": 2, "D": 1, "E": 2, "F": 3}
+    return 2 * hops[name] * DELAY_S
+
+
 def differences(live: dict[str, Course], beside: dict[str, Course]) -> list[str]:
     """Say what differs more than it may."""
     wrong = []
@@ -172,13 +181,13 @@ def differences(live: dict[str, Course], beside: dict[str, Course]) -> list[str]
         own = beside[name]
         if abs(course.final_bps / own.final_bps - 1) > NEAR:
             wrong.append(f"{name} ends with {course.final_bps:.0f} bit/s, and with {own.final_bps:.0f} in simulation")
-        # Sessions begin a little later one after the other, and may meet in another cycle.
-        if not own.settled_s - 2 * DELAY_S <= course.settled_s <= LATER[0] * own.settled_s + LATER[1]:
+        sooner, later = (count * cycle_s(name) for count in CYCLES)
+        if not own.settled_s - sooner - DELAY_S / 2 <= course.settled_s <= own.settled_s + later + LATE_S:
             wrong.append(f"{name} settles after {course.settled_s:.3f} s, and {own.settled_s:.3f} s in simulation")
     for one in beside:
         for other in beside:
             # Those that settle at about the same time have no order.
-            is_before = LATER[0] * beside[one].settled_s + LATER[1] < beside[other].settled_s
+            is_before = beside[one].settled_s + CYCLES[1] * cycle_s(one) + LATE_S < beside[other].settled_s
             if is_before and live[one].settled_s >= live[other].settled_s:
                 wrong.append(f"{one} settles before {other} in simulation, and not between programs")
     return wrong

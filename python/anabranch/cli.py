@@ -40,7 +40,7 @@ GROUPS = {
         "proxy": "Carry connections of any program over several paths to an exit.",
         "exit": "Be the exit of proxies: connect to targets for them.",
         "relay": "Stand between proxies and their exit: split their connections.",
-        "show": "Show the lines and flows of a proxy or an exit that runs.",
+        "show": "Show the lines and flows of a proxy, relay or exit that runs.",
     },
     "Rates granted": {
         "agent": "Run the agent of a node, which grants rates.",

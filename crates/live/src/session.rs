@@ -12,7 +12,9 @@ use anabranch_proto::window::SubflowSnapshot;
 use tokio::task::JoinHandle;
 
 use crate::control::{Ceiling, Group, MOST_PATHS, MOST_REMOTE, PathState, RemoteSubflow, Slot, Unsuited, named};
-use crate::feedback::{Guidance, Message, Others, Peer, SentSnapshots, receive_feedback, send_feedback};
+use crate::feedback::{
+    Guidance, Inbox, Message, Others, Peer, SentSnapshots, Wire, receive_feedback, send_feedback,
+};
 use crate::marks::{Marks, Scalable};
 use crate::paths::{AddressPair, PathReport, Paths};
 use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
@@ -397,7 +399,9 @@ impl Session {
         // Other protocols have the datagrams for themselves.
         if quic::protocol(&connection).as_deref() == Some(ALPN) {
             let (paths, group, marks) = (paths.clone(), group.clone(), marks.clone());
-            keepers.push(tokio::spawn(receive_feedback(connection.clone(), paths, group, marks, peer.clone())));
+            let wire = (connection.clone(), connection.clone());
+            let rest = (marks, peer.clone());
+            keepers.push(tokio::spawn(receive_feedback(connection.clone(), paths, group, rest, wire)));
         }
         Self { connection, group, paths, marks, peer, told: Mutex::default(), keepers, _scalable: scalable }
     }
@@ -405,6 +409,21 @@ impl Session {
     /// Begins to report marked packets to the peer, whose control counts them.
     pub(crate) fn tell_marks(&mut self) {
         self.tell(None);
+    }
+
+    /// Exchanges reports of marked packets, and of the rate of the next loop if there is one, until the connection ends: for
+    /// protocols with datagrams of their own, in which both ends do so. The paths have the control of this group.
+    pub async fn feedback<W: Wire>(
+        &self,
+        group: &Arc<Group>,
+        (wire, inbox): (W, impl Inbox),
+        guidance: Option<Arc<Guidance>>,
+    ) {
+        let (paths, marks) = (self.paths.clone(), self.marks.clone());
+        let telling = send_feedback(wire.clone(), paths.clone(), marks.clone(), guidance);
+        let rest = (marks, self.peer.clone());
+        let hearing = receive_feedback(self.connection.clone(), paths, group.clone(), rest, (wire, inbox));
+        tokio::join!(telling, hearing);
     }
 
     /// Begins to report marked packets and the rate of the next loop to the peer.
@@ -499,6 +518,13 @@ impl Session {
             if let (Some(slot), Some(capacity)) = (slot, capacity) {
                 self.group.set_capacity(slot, capacity);
             }
+        }
+    }
+
+    /// Sets the least known capacity of the links of all paths, which are under the control of this group.
+    pub fn set_capacity(&self, group: &Group, capacity: Rate) {
+        for slot in self.paths.slots().into_iter().flatten() {
+            group.set_capacity(slot, capacity);
         }
     }
 

@@ -16,6 +16,11 @@ pub(crate) trait Flowing: Send + Sync {
     /// Bytes that wait in it.
     fn waiting(&self) -> u64;
 
+    /// Bytes that came over it, and wait to go on over the next loop.
+    fn queued(&self) -> u64 {
+        0
+    }
+
     /// The numbers of the lines that carry it, one for each stream.
     fn lines(&self) -> Vec<u8>;
 }
@@ -104,6 +109,12 @@ impl Ledger {
     /// Number of flows that are open.
     pub fn open(&self) -> usize {
         self.lock().open.len()
+    }
+
+    /// Bytes that came over all flows, and wait to go on.
+    pub fn queued(&self) -> u64 {
+        let flows: Vec<Arc<dyn Flowing>> = self.lock().open.values().map(|row| row.flow.clone()).collect();
+        flows.iter().map(|flow| flow.queued()).sum()
     }
 
     /// The flows that are open, with their numbers.

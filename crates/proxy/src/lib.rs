@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod bundle;
+pub mod capacity;
 mod dial;
 pub mod doors;
 pub mod exit;

@@ -8,8 +8,9 @@ use std::time::Duration;
 use anabranch_live::running::Running;
 use anabranch_live::security::Identity;
 use anabranch_live::url::Url;
+use anabranch_proxy::capacity::Capacity;
 use anabranch_proxy::doors::{Door, Kind, Password};
-use anabranch_proxy::exit::{Course, ExitError, ExitEvent, ExitService, control as suited, exit};
+use anabranch_proxy::exit::{Course, ExitError, ExitEvent, ExitService, control as suited, exit, line_control};
 use anabranch_proxy::proxy::{ProxyEvent, ProxyService, proxy};
 use anabranch_proxy::rules::{Rule, Rules};
 use anabranch_proxy::token::Token;
@@ -25,8 +26,8 @@ type Left = (String, bool, u64, u64, u64);
 type ExitNews = (&'static str, Vec<String>, Option<Left>);
 
 /// The next exit of a relay, or the exit of a proxy: its URL, who signed its certificate, the local addresses or interfaces of
-/// lines and of backups, the token and the name of the control.
-type NextExit = (String, Option<PathBuf>, Vec<String>, Vec<String>, String, String);
+/// lines and of backups, the token, the name of the control and the capacity.
+type NextExit = (String, Option<PathBuf>, Vec<String>, Vec<String>, String, String, Option<String>);
 
 /// Where a program shows itself, whether others may read it, and its page.
 type WatchedAt = (String, bool, Option<String>);
@@ -51,7 +52,10 @@ impl PyExit {
         control: &str,
         watch: Option<WatchedAt>,
         next: Option<NextExit>,
+        always: Option<&str>,
+        capacity: Option<String>,
     ) -> PyResult<Self> {
+        let capacity = capacity_of(capacity)?;
         let identity = match key {
             Some(key) => Identity::read(&identity, &key),
             None => Identity::kept(&identity),
@@ -68,6 +72,8 @@ impl PyExit {
                 None => Course::Targets(rules.into_iter().collect()),
             },
             control: suited(control).map_err(wrong)?,
+            always: always.map(|name| line_control(name, capacity.is_some())).transpose().map_err(wrong)?,
+            capacity,
             watch: watch.map(watching).transpose()?,
         };
         let running = Running::start(|events| exit(service, events)).map_err(failed)?;
@@ -164,11 +170,16 @@ fn stop<E: Send + 'static>(py: Python<'_>, running: &Mutex<Option<Running<E>>>) 
     py.detach(|| drop(running.lock().unwrap_or_else(PoisonError::into_inner).take()));
 }
 
-fn exit_of((url, authorities, via, backup, token, control): NextExit) -> PyResult<Exit> {
+fn exit_of((url, authorities, via, backup, token, control, capacity): NextExit) -> PyResult<Exit> {
     let url: Url = url.parse().map_err(wrong)?;
-    let protocol = suited(&control).map_err(wrong)?;
+    let capacity = capacity_of(capacity)?;
+    let protocol = line_control(&control, capacity.is_some()).map_err(wrong)?;
     let token = Token::new(&token).map_err(wrong)?;
-    Ok(Exit { url, authorities, via, backup, token, control, protocol })
+    Ok(Exit { url, authorities, via, backup, token, control, protocol, capacity })
+}
+
+fn capacity_of(text: Option<String>) -> PyResult<Option<Capacity>> {
+    text.map(|text| text.parse().map_err(wrong)).transpose()
 }
 
 /// How lines are, and the label of each open path or why there is none.

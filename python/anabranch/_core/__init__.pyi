@@ -119,7 +119,7 @@ class Perf:
     def wait(self, seconds: float) -> tuple[str, str, str | None] | None: ...
     def stop(self) -> None: ...
 
-_NextExit = tuple[str, Path | None, Sequence[str], Sequence[str], str, str]
+_NextExit = tuple[str, Path | None, Sequence[str], Sequence[str], str, str, str | None]
 
 @final
 class Exit:
@@ -134,6 +134,8 @@ class Exit:
         control: str,
         watch: tuple[str, bool, str | None] | None,
         next: _NextExit | None,
+        always: str | None,
+        capacity: str | None,
     ) -> Self: ...
     def wait(self, seconds: float) -> tuple[str, list[str], tuple[str, bool, int, int, int] | None] | None: ...
     def stop(self) -> None: ...

@@ -45,6 +45,12 @@ Listen = Annotated[
 Name = Annotated[str | None, typer.Option(help="Name or address to put into the URL.")]
 Certificate = Annotated[Path | None, typer.Option(help="PEM file with the certificate of this machine.")]
 Key = Annotated[Path | None, typer.Option(help="PEM file with the key of the certificate.")]
+ClientControl = Annotated[
+    str | None, typer.Option(help="Congestion control of what is sent to proxies, instead of the one that they name.")
+]
+ClientCapacity = Annotated[
+    str | None, typer.Option(metavar="RATE", help="What the lines to each client carry, as --capacity of a proxy.")
+]
 
 
 def command(
@@ -64,6 +70,8 @@ def command(
     control: Annotated[
         str, typer.Option("--control", "-C", help="Congestion control towards clients that name none.")
     ] = CONTROL,
+    client_control: ClientControl = None,
+    client_capacity: ClientCapacity = None,
     watch: Watch = None,
     watch_open: WatchOpen = False,
 ) -> None:
@@ -71,7 +79,8 @@ def command(
     if not _core.HAS_LIVE:
         raise NoLivePartError
     place = place_of(listen, name, certificate, key)
-    own = _core.Exit(*place, [kept_token(token_file)], allow or [], control, watched_at(watch, watch_open), None)
+    tokens, shown = [kept_token(token_file)], watched_at(watch, watch_open)
+    own = _core.Exit(*place, tokens, allow or [], control, shown, None, client_control, client_capacity)
     serve(own, token_file)
 
 

@@ -10,7 +10,7 @@ import typer
 
 from anabranch import _core
 from anabranch.commands.tokens import read_password
-from anabranch.commands.uplink import CONTROL, Authorities, Backup, Url, next_exit, tell
+from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit, tell
 from anabranch.commands.via import Via
 from anabranch.commands.watching import Watch, WatchOpen, say_where, watched_at
 from anabranch.errors import NoLivePartError
@@ -53,13 +53,14 @@ def command(
         typer.Option(help="File with name:password for programs; other machines can use the proxy only with these."),
     ] = None,
     authorities: Authorities = None,
+    capacity: Capacity = None,
     watch: Watch = None,
     watch_open: WatchOpen = False,
 ) -> None:
     """Run `HELP`."""
     if not _core.HAS_LIVE:
         raise NoLivePartError
-    exit_ = next_exit(url, authorities, (via, backup), token_file, control)
+    exit_ = next_exit(url, authorities, (via, backup), token_file, (control, capacity))
     password = None if password_file is None else read_password(password_file)
     asked = socks or http or transparent
     doors = (socks or [], http or [], transparent or []) if asked else ([SOCKS], [HTTP], [])

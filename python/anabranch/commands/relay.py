@@ -8,9 +8,18 @@ from typing import Annotated
 import typer
 
 from anabranch import _core
-from anabranch.commands.exit import Certificate, Key, Listen, Name, place_of, serve
+from anabranch.commands.exit import (
+    Certificate,
+    ClientCapacity,
+    ClientControl,
+    Key,
+    Listen,
+    Name,
+    place_of,
+    serve,
+)
 from anabranch.commands.tokens import kept_token
-from anabranch.commands.uplink import CONTROL, Authorities, Backup, Url, next_exit
+from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit
 from anabranch.commands.via import Via
 from anabranch.commands.watching import Watch, WatchOpen, watched_at
 from anabranch.errors import NoLivePartError
@@ -35,13 +44,17 @@ def command(
     certificate: Certificate = None,
     key: Key = None,
     authorities: Authorities = None,
+    capacity: Capacity = None,
+    client_control: ClientControl = None,
+    client_capacity: ClientCapacity = None,
     watch: Watch = None,
     watch_open: WatchOpen = False,
 ) -> None:
     """Run `HELP`."""
     if not _core.HAS_LIVE:
         raise NoLivePartError
-    exit_ = next_exit(url, authorities, (via, backup), exit_token_file, control)
+    exit_ = next_exit(url, authorities, (via, backup), exit_token_file, (control, capacity))
     place = place_of(listen, name, certificate, key)
-    own = _core.Exit(*place, [kept_token(token_file)], [], control, watched_at(watch, watch_open), exit_)
+    tokens, shown = [kept_token(token_file)], watched_at(watch, watch_open)
+    own = _core.Exit(*place, tokens, [], CONTROL, shown, exit_, client_control, client_capacity)
     serve(own, token_file)

@@ -1,4 +1,4 @@
-"""``anabranch show``: the lines and flows of a proxy or an exit that runs."""
+"""``anabranch show``: the lines and flows of a proxy, a relay or an exit that runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from anabranch.number_labels import bytes_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-HELP = """Show the lines and flows of a proxy or an exit that runs.
+HELP = """Show the lines and flows of a proxy, a relay or an exit that runs.
 
 It was started with --watch ADDRESS:PORT. Rates are those of the next second.
 """
@@ -46,7 +46,8 @@ def command(
         return
     time.sleep(seconds)
     now, opened = asked(address, "status"), asked(address, f"flows?limit={flows}")
-    typer.echo(f"{now['kind']} {'to' if now['kind'] == 'proxy' else 'at'} {now['url']}, {now['control']}")
+    word = "to" if now["kind"] == "proxy" else "at"
+    typer.echo(f"{now['kind']} {word} {now['url']}, {now['control']}")
     show_peers(before, now)
     show_flows(opened)
 
@@ -87,7 +88,7 @@ def show_peers(before: dict[str, Any], now: dict[str, Any]) -> None:
         is_proxy = now["kind"] == "proxy"
         print_table(
             [
-                *([] if is_proxy else [names("proxy", [peer["peer"] for peer, _ in rows])]),
+                *([] if is_proxy else [names("peer", [peer["peer"] for peer, _ in rows])]),
                 names("path", [line["path"] + (", backup" if line["is_backup"] else "") for _, line in rows]),
                 labels("state", [line["state"] for _, line in rows]),
                 rates("receives", [rate(peer, line, "received_bytes") for peer, line in rows]),

@@ -24,20 +24,33 @@ Authorities = Annotated[
     typer.Option(help="PEM file of the authorities that signed the exit's certificate, instead of a fingerprint."),
 ]
 
+Capacity = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RATE",
+        help="What the lines carry, for controls that use it, and the most that is sent: a rate, file:PATH, "
+        "interface:NAME or socket:PATH.",
+    ),
+]
+
 CONTROL = "lia"
 """The default congestion control, in both directions."""
 
-NextExit = tuple[str, Path | None, list[str], list[str], str, str]
+NextExit = tuple[str, Path | None, list[str], list[str], str, str, str | None]
 
 
 def next_exit(
-    url: str, authorities: Path | None, places: tuple[str | None, str | None], token_file: Path, control: str
+    url: str,
+    authorities: Path | None,
+    places: tuple[str | None, str | None],
+    token_file: Path,
+    sending: tuple[str, str | None],
 ) -> NextExit:
-    """Give an exit with the addresses or interfaces of --via and --backup."""
+    """Give an exit with the addresses or interfaces of --via and --backup, and with a control and a capacity."""
     paths, backups = map(via_names, places)
     if backups and not paths:
         raise ScenarioError("--backup names what stands in for the paths of --via, so name these, too")
-    return url, authorities, paths, backups, read_token(token_file), control
+    return url, authorities, paths, backups, read_token(token_file), *sending
 
 
 def tell(kind: str, lines: list[str]) -> None:

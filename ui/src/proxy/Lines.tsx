@@ -17,7 +17,7 @@ export function Lines({ status, rates }: Props) {
         <Table
           key={peer.peer}
           {...{ peer, rates }}
-          title={status.kind === "proxy" ? "Lines" : `Lines of ${peer.peer}`}
+          title={status.kind === "proxy" ? "Lines" : `Lines with ${peer.peer}`}
         />
       ))}
       {status.kind === "exit" && !status.peers.length ? <p class="empty">No proxy is connected.</p> : null}

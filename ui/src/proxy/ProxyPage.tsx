@@ -13,8 +13,10 @@ import { rateText, sizeText } from "../units";
 import { Chart } from "../views/Chart";
 import { Flows } from "./Flows";
 import { Lines } from "./Lines";
-import { keyOfLine, keyOfPeer, type Rates, type Sample, type Status } from "./proxy";
+import { counted, keyOfLine, keyOfPeer, type Rates, type Sample, type Status } from "./proxy";
 import { type Followed, useProxy } from "./useProxy";
+
+const TITLES = { proxy: "Proxy to", relay: "Relay at", exit: "Exit at" };
 
 /** The most lines of a chart: those that are up first. */
 const MOST_LINES = 7;
@@ -41,16 +43,18 @@ function Shown({ followed, status }: { followed: Followed; status: Status }) {
   const sums = sumsOf(status, last);
   const lines = status.peers.flatMap((peer) => peer.lines);
   const up = lines.filter((line) => line.state === "up").length;
-  const open = status.peers.reduce((sum, peer) => sum + peer.open_flows, 0);
+  const open = counted(status).reduce((sum, peer) => sum + peer.open_flows, 0);
   const charts = useMemo(() => chartsOf(status, samples, (colour) => seen(colour, own)), [status, samples, own]);
   const times = samples.map((sample) => sample.time_s);
   const [start = 0, end = 0] = [times[0], times[times.length - 1]];
   return (
     <>
-      <h1>{status.kind === "proxy" ? `Proxy to ${status.url}` : `Exit at ${status.url}`}</h1>
+      <h1>
+        {TITLES[status.kind]} {status.url}
+      </h1>
       <dl class="tiles">
         <Tile name="control" value={status.control} />
-        <Tile name="lines" value={`${up} of ${lines.length} up`} isBad={status.kind === "proxy" && up < lines.length} />
+        <Tile name="lines" value={`${up} of ${lines.length} up`} isBad={status.kind !== "exit" && up < lines.length} />
         <Tile name="flows" value={String(open)} />
         <Tile name="to targets" value={rateText(sums.out_bps)} />
         <Tile name="from targets" value={rateText(sums.in_bps)} />
@@ -88,7 +92,7 @@ function Shown({ followed, status }: { followed: Followed; status: Status }) {
 
 /** The rates of all peers together. */
 function sumsOf(status: Status, sample: Sample | undefined): Rates {
-  const all = status.peers.map((peer) => sample?.rates.get(keyOfPeer(peer)));
+  const all = counted(status).map((peer) => sample?.rates.get(keyOfPeer(peer)));
   const sum = (of: keyof Rates) => all.reduce((total, rates) => total + (rates?.[of] ?? 0), 0);
   return { out_bps: sum("out_bps"), in_bps: sum("in_bps") };
 }

@@ -19,6 +19,7 @@ const line = (sent_bytes: number, received_bytes: number, packets: [number, numb
 const peer = (own: Line, to: number, from: number): Peer => ({
   peer: "exit",
   is_known: true,
+  is_onward: true,
   open_flows: 1,
   flows: 1,
   to_targets_bytes: to,

@@ -19,6 +19,7 @@ export interface Line {
 export interface Peer {
   peer: string;
   is_known: boolean;
+  is_onward: boolean;
   open_flows: number;
   flows: number;
   to_targets_bytes: number;
@@ -27,7 +28,7 @@ export interface Peer {
 }
 
 export interface Status {
-  kind: "proxy" | "exit";
+  kind: "proxy" | "relay" | "exit";
   version: string;
   url: string;
   control: string;
@@ -92,6 +93,10 @@ export function ratesOf(before: Status, now: Status): Map<string, Rates> {
   }
   return rates;
 }
+
+/** The peers whose flows are counted: a relay has each flow twice, from a client and to its exit. */
+export const counted = (status: Status): Peer[] =>
+  status.kind === "relay" ? status.peers.filter((peer) => peer.is_onward) : status.peers;
 
 /** How the lines are, in words. */
 export const STATES: Record<Line["state"], string> = {

@@ -12,6 +12,7 @@ mod message;
 mod receiver;
 mod sender;
 mod snapshots;
+mod wire;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -21,6 +22,7 @@ use anabranch_proto::window::SubflowSnapshot;
 use tokio::sync::Notify;
 
 pub use self::message::{Marked, Message, MessageError, Others};
+pub use self::wire::{Inbox, Wire};
 pub(crate) use self::snapshots::SentSnapshots;
 pub use self::snapshots::Snapshots;
 pub(crate) use self::{receiver::receive_feedback, sender::send_feedback};
@@ -32,7 +34,6 @@ const PERIOD: Duration = Duration::from_millis(5);
 const REPEAT: Duration = Duration::from_millis(100);
 
 /// A rate that changes by more than one part in this many is reported at once.
-#[cfg(target_os = "linux")]
 const AT_ONCE: u64 = 10;
 
 /// Value in place of an unknown rate.
@@ -64,7 +65,7 @@ impl Peer {
 
 /// Instructions for the feedback of a connection whose data are sent on over a next loop.
 #[derive(Debug)]
-pub(crate) struct Guidance {
+pub struct Guidance {
     onward_bps: AtomicU64,
     /// Share of packets to mark, as the bits of a float.
     share: AtomicU64,
@@ -81,7 +82,6 @@ impl Default for Guidance {
 
 impl Guidance {
     /// Sets the rate of the next loop and the share of arriving packets to mark.
-    #[cfg(target_os = "linux")]
     pub fn set(&self, onward_bps: Option<u64>, share: f64) {
         let onward_bps = onward_bps.unwrap_or(NO_RATE);
         let before = self.onward_bps.swap(onward_bps, Ordering::Relaxed);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::snapshots::STALE;
-use super::{Marked, Message, MessageError, Others, Peer, SentSnapshots, Snapshots};
+use super::{Inbox, Marked, Message, MessageError, Others, Peer, SentSnapshots, Snapshots, Wire};
 use crate::control::{FewerMarks, Group, MOST_REMOTE, RemoteSubflow};
 use crate::marks::{Marks, Scalable};
 use crate::paths::Paths;
@@ -29,8 +29,9 @@ enum Unruly {
 }
 
 /// The receiving side of a connection's feedback.
-struct Receiver {
+struct Receiver<W> {
     connection: Connection,
+    wire: W,
     paths: Paths,
     group: Arc<Group>,
     peer: Arc<Peer>,
@@ -48,11 +49,12 @@ pub(crate) async fn receive_feedback(
     connection: Connection,
     paths: Paths,
     group: Arc<Group>,
-    marks: Marks,
-    peer: Arc<Peer>,
+    (marks, peer): (Marks, Arc<Peer>),
+    (wire, mut inbox): (impl Wire, impl Inbox),
 ) {
     let mut receiver = Receiver {
         connection: connection.clone(),
+        wire,
         paths,
         group,
         peer,
@@ -67,11 +69,11 @@ pub(crate) async fn receive_feedback(
     look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            datagram = connection.read_datagram() => match datagram {
-                Ok(bytes) => if let Err(error) = receiver.take(&bytes) {
+            message = inbox.next() => match message {
+                Some(bytes) => if let Err(error) = receiver.take(&bytes) {
                     return connection.close(UNRULY, error.to_string().as_bytes());
                 },
-                Err(_) => return,
+                None => return,
             },
             _ = look.tick() => {
                 leave_as(&mut scalable, &receiver.paths, &receiver.group, &marks);
@@ -81,7 +83,7 @@ pub(crate) async fn receive_feedback(
     }
 }
 
-impl Receiver {
+impl<W: Wire> Receiver<W> {
     /// Processes a message, unless a later one of its kind has arrived before.
     fn take(&mut self, bytes: &[u8]) -> Result<(), Unruly> {
         match Message::decode(bytes)? {
@@ -132,7 +134,7 @@ impl Receiver {
         let subflows = self.paths.numbered_slots().into_iter().filter_map(snapshot).take(MOST_REMOTE).collect();
         if let Some(snapshots) = self.told.next(Instant::now(), subflows, 0) {
             // Lost messages are repeated, and the end of the connection is detected elsewhere.
-            let _ = self.connection.send_datagram(Message::Own(snapshots).encode().into());
+            let _ = self.wire.send(Message::Own(snapshots).encode());
         }
     }
 }

@@ -5,11 +5,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::{Guidance, Marked, Message, PERIOD, REPEAT};
+use super::{Guidance, Marked, Message, PERIOD, REPEAT, Wire};
 use crate::control::MOST_PATHS;
 use crate::marks::{Counter, Marks};
 use crate::paths::Paths;
-use crate::quic::{Connection, PathId, SendDatagramError, path_number};
+use crate::quic::{PathId, path_number};
 
 /// The count of marks on a path.
 struct PathCount {
@@ -21,7 +21,7 @@ struct PathCount {
 }
 
 /// Sends feedback until the connection ends.
-pub(crate) async fn send_feedback(connection: Connection, paths: Paths, marks: Marks, guidance: Option<Arc<Guidance>>) {
+pub(crate) async fn send_feedback(wire: impl Wire, paths: Paths, marks: Marks, guidance: Option<Arc<Guidance>>) {
     let mut counts: HashMap<PathId, PathCount> = HashMap::new();
     let (mut last, mut told_at) = (Marked::default(), Instant::now());
     loop {
@@ -35,10 +35,8 @@ pub(crate) async fn send_feedback(connection: Connection, paths: Paths, marks: M
         if is_new || told_at.elapsed() >= REPEAT {
             last = Marked { sequence: last.sequence + 1, onward_bps, marked };
             told_at = Instant::now();
-            match connection.send_datagram(Message::Marked(last.clone()).encode().into()) {
-                // The next datagram has room, or a path that permits it.
-                Ok(()) | Err(SendDatagramError::TooLarge) => {}
-                Err(_) => return,
+            if !wire.send(Message::Marked(last.clone()).encode()) {
+                return;
             }
         }
         match &guidance {

@@ -1,7 +1,7 @@
 //! A flow at one end: its bytes on the streams of its subflows.
 
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use bytes::Buf;
 use h3::error::{Code, StreamError};
@@ -29,6 +29,8 @@ pub(crate) struct Flow {
     pub(super) room: Notify,
     /// Subflows have come or gone, or the flow has ended.
     pub(super) changed: Notify,
+    /// The flow over which a relay carries this one on.
+    pub(super) beyond: OnceLock<Weak<Self>>,
 }
 
 /// Why a subflow ends before its flow.
@@ -70,6 +72,13 @@ impl Flowing for Flow {
         self.lock().stored
     }
 
+    fn queued(&self) -> u64 {
+        // One lock after the other.
+        let waiting = self.lock().receiver.waiting();
+        let beyond = self.beyond.get().and_then(Weak::upgrade);
+        waiting + beyond.map_or(0, |beyond| beyond.lock().sender.backlog())
+    }
+
     fn lines(&self) -> Vec<u8> {
         self.lock().subflows.values().map(|subflow| subflow.line.number).collect()
     }
@@ -79,7 +88,7 @@ impl Flow {
     /// A flow without subflows, whose bytes are counted in a store.
     pub fn new(store: Arc<Store>) -> Arc<Self> {
         let [to_send, to_take, room, changed] = std::array::from_fn(|_| Notify::new());
-        Arc::new(Self { store, state: Mutex::new(State::new(Instant::now())), to_send, to_take, room, changed })
+        Arc::new(Self { store, state: Mutex::new(State::new(Instant::now())), to_send, to_take, room, changed, beyond: OnceLock::new() })
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {

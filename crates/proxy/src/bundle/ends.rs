@@ -1,5 +1,6 @@
 //! What stands at an end of a flow: a connection of TCP, or another flow.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -60,7 +61,11 @@ impl Flow {
     }
 
     /// Carries the bytes of this flow to another one and back, until both have ended. If one fails, so does the other.
-    pub async fn splice(&self, other: &Self) {
+    pub async fn splice(self: &Arc<Self>, other: &Arc<Self>) {
+        for (one, next) in [(self, other), (other, self)] {
+            // A flow is carried on once.
+            let _ = one.beyond.set(Arc::downgrade(next));
+        }
         let both = async { tokio::join!(self.pass_to(other), other.pass_to(self)) };
         let is_lost = tokio::select! {
             _ = both => false,

@@ -11,6 +11,9 @@ pub(crate) const LINE: &str = "anabranch-line";
 /// The header with the flow of a stream.
 pub(crate) const FLOW: &str = "anabranch-flow";
 
+/// The header that says that the control of this end counts marks, in the first request and its answer.
+pub(crate) const MARKS: &str = "anabranch-marks";
+
 /// The number of a bundle, which nobody else can guess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BundleId([u8; 16]);

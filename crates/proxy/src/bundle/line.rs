@@ -4,13 +4,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use anabranch_core::Rate;
 use anabranch_live::PathReport;
+use anabranch_live::control::Group;
+use anabranch_live::feedback::Guidance;
 use anabranch_live::quic::{Connection, ConnectionError, Path, PathId, VarInt};
 use anabranch_live::session::Session;
 use tokio::sync::watch;
 
 use crate::flow::schedule::Pace;
 use crate::http3::close;
+use crate::packets::flows::Datagrams;
 
 /// What is known of a line before its first round trip.
 const FIRST: Pace =
@@ -99,6 +103,25 @@ impl Line {
 
     fn take_ahead(&self, pace: Pace, more: u64) {
         self.quic().set_send_window((pace.window + pace.window / BUFFERED).max(LEAST_BUFFERED) + more);
+    }
+
+    /// Tells the other end what came marked, and at which rate a next loop goes on if there is one; hears the same. Does so
+    /// until the connection ends, if the control of either end needs it.
+    pub async fn exchange(
+        &self,
+        group: &Arc<Group>,
+        (datagrams, others_count): (Datagrams, bool),
+        guidance: Option<Arc<Guidance>>,
+    ) {
+        if others_count || group.counts_marks() {
+            self.session.feedback(group, (datagrams.sender(), datagrams), guidance).await;
+        }
+        std::future::pending().await
+    }
+
+    /// Sets the capacity of the line, which some controls of its group use.
+    pub fn set_capacity(&self, group: &Group, capacity: Rate) {
+        self.session.set_capacity(group, capacity);
     }
 
     /// Whether the line is silent though others are not.

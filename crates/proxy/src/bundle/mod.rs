@@ -6,6 +6,7 @@
 pub(crate) mod carrier;
 mod ends;
 pub(crate) mod greeting;
+pub(crate) mod guide;
 pub(crate) mod line;
 mod silence;
 mod state;

@@ -4,6 +4,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use anabranch_live::feedback::Guidance;
 use anabranch_live::session::Session;
 use bytes::Bytes;
 use h3::ext::Protocol as Carried;
@@ -12,9 +13,10 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use tokio::time::timeout;
 
 use super::bundles::{Far, Place, Proxy};
-use super::{CONTROL, Exit, PATIENCE, Peer, control};
+use super::{CONTROL, Exit, PATIENCE, Peer, control, line_control};
 use crate::bundle::carrier::Flow;
-use crate::bundle::greeting::{FLOW, Greeting, LINE, Part, Unreadable};
+use crate::bundle::greeting::{FLOW, Greeting, LINE, MARKS, Part, Unreadable};
+use crate::bundle::guide::guide;
 use crate::bundle::line::Line;
 use crate::http3::{Adapter, BidiStream};
 use crate::ledger::Counter;
@@ -70,23 +72,41 @@ impl Exit {
             return refuse(stream, StatusCode::BAD_REQUEST, None).await;
         }
         let named = request.headers().get(CONTROL).and_then(|value| value.to_str().ok());
-        let first = (peer.remote(), named.and_then(|name| control(name).ok()));
+                let first = (peer.remote(), named.and_then(|name| line_control(name, self.knows_capacity).ok()));
         let Ok(proxy) = self.proxies.find(shown, greeting.bundle, first) else {
             return refuse(stream, StatusCode::INTERNAL_SERVER_ERROR, None).await;
         };
         let line = Line::new(greeting.number, greeting.is_backup, peer.session.clone());
+        let datagrams = peer.flows.of(stream.id().into_inner());
         if !proxy.bundle.add(line.clone()) {
             return refuse(stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
         }
         peer.session.move_to(&proxy.bundle.group);
-        if let Err((proxy, line)) = peer.line.set((proxy, line)) {
+        if let Err((proxy, line)) = peer.line.set((proxy.clone(), line.clone())) {
             proxy.bundle.remove(&line);
             return refuse(stream, StatusCode::BAD_REQUEST, None).await;
         }
         let mut answer = Response::new(());
         answer.headers_mut().insert(LINE, request.headers()[LINE].clone());
-        if stream.send_response(answer).await.is_ok() {
-            let _ = stream.finish().await;
+        if proxy.bundle.group.counts_marks() {
+            answer.headers_mut().insert(MARKS, HeaderValue::from_static("?1"));
+        }
+        let datagrams = (datagrams, request.headers().contains_key(MARKS));
+        if stream.send_response(answer).await.is_err() || stream.finish().await.is_err() {
+            return;
+        }
+        let guidance = self.onward.seen().map(|_| Arc::<Guidance>::default());
+        let guiding = async {
+            if let Some(guidance) = &guidance {
+                let look = || (self.onward.next(proxy.ledger.queued()), proxy.bundle.lines().len(), line.pace().rtt);
+                guide(guidance, look).await;
+            }
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            () = line.exchange(&proxy.bundle.group, datagrams, guidance.clone()) => {}
+            () = guiding => {}
+            _ = line.quic().closed() => {}
         }
     }
 

@@ -85,6 +85,7 @@ impl Proxy {
 pub(super) struct Proxies {
     all: Mutex<HashMap<Key, Weak<Proxy>>>,
     control: Protocol,
+    always: Option<Protocol>,
     events: Events<ExitEvent>,
 }
 
@@ -92,9 +93,9 @@ pub(super) struct Proxies {
 type Key = ([u8; 32], BundleId);
 
 impl Proxies {
-    /// None, with a control for those that name no other.
-    pub fn new(control: Protocol, events: Events<ExitEvent>) -> Self {
-        Self { all: Mutex::default(), control, events }
+    /// None, with a control for those that name no other, and one for all if there is one.
+    pub fn new((control, always): (Protocol, Option<Protocol>), events: Events<ExitEvent>) -> Self {
+        Self { all: Mutex::default(), control, always, events }
     }
 
     /// All proxies.
@@ -120,7 +121,7 @@ impl Proxies {
             return Ok(proxy);
         }
         all.retain(|_, proxy| proxy.strong_count() > 0);
-        let group = Group::new(control.as_ref().unwrap_or(&self.control))?;
+        let group = Group::new(self.always.as_ref().or(control.as_ref()).unwrap_or(&self.control))?;
         let proxy = Arc::new(Proxy {
             bundle: Bundle::new(group, false),
             remote,

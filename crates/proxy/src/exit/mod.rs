@@ -30,7 +30,9 @@ use tokio::time::{MissedTickBehavior, interval};
 use self::bundles::{Proxies, Proxy};
 use self::onward::Onward;
 use crate::bundle::Store;
+use crate::bundle::guide::{Next, set_capacities};
 use crate::bundle::line::Line;
+use crate::capacity::Capacity;
 use crate::http3::{self, ALPN, Budget};
 use crate::ledger::Ledger;
 use crate::packets::flows::Flows;
@@ -80,6 +82,10 @@ pub struct ExitService {
     pub onward: Course,
     /// The control for what is sent to clients that name no other.
     pub control: Protocol,
+    /// The control for what is sent to proxies, whatever they name.
+    pub always: Option<Protocol>,
+    /// The capacity towards each client, if it is known.
+    pub capacity: Option<Capacity>,
     /// Where the exit shows itself, if it does.
     pub watch: Option<Watching>,
 }
@@ -152,7 +158,7 @@ pub async fn exit(service: ExitService, events: Events<ExitEvent>) {
 }
 
 async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), ExitError> {
-    let ExitService { addresses, identity, host, tokens, onward, control, watch } = service;
+    let ExitService { addresses, identity, host, tokens, onward, control, always, capacity, watch } = service;
     let locals: Vec<_> = addresses.into_iter().map(Into::into).collect();
     let sockets = Sockets::bind(&locals).await.map_err(|error| match error {
         SocketError::Refused { address, error } => ExitError::Listen { address, error },
@@ -171,8 +177,8 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
     if let Some(opened) = &opened {
         events.tell(ExitEvent::Shown(opened.address));
     }
-    let proxies = Proxies::new(control.clone(), events.clone());
-    let store = Arc::<Store>::default();
+    let proxies = Proxies::new((control.clone(), always), events.clone());
+    let (store, knows_capacity) = (Arc::<Store>::default(), capacity.is_some());
     let next = match &onward {
         Course::Exit(next) => Some((next.url.place(), next.protocol.title().to_owned())),
         Course::Targets(_) => None,
@@ -185,11 +191,31 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
         proxies,
         room: Arc::new(Semaphore::new(MOST_TUNNELS)),
         store,
+        knows_capacity,
         peers: Mutex::default(),
     });
     let shown = show(opened, Shown { exit: exit.clone(), place, next });
+    if let Some(seen) = exit.onward.seen() {
+        let own = Arc::downgrade(&exit);
+        let waiting = Arc::downgrade(&seen);
+        let next = move || {
+            let (Some(exit), Some(seen)) = (own.upgrade(), waiting.upgrade()) else { return Next::default() };
+            let proxies = exit.proxies.all();
+            Next::of(proxies.iter().map(|proxy| &proxy.bundle.group), seen.ledger.queued())
+        };
+        // It is set once.
+        let _ = seen.onward.set(Box::new(next));
+    }
+    let (tell, known) = tokio::sync::watch::channel(None);
+    let knowing = async {
+        if let Some(capacity) = capacity {
+            let own = exit.clone();
+            let bundles = move || own.proxies.all().iter().map(|proxy| proxy.bundle.clone()).collect();
+            tokio::join!(capacity.follow(tell), set_capacities(known, bundles));
+        }
+    };
     // Neither ends before the exit does, but where there is nothing to show or to keep.
-    let mut beside = std::pin::pin!(async { tokio::join!(shown, keeping) });
+    let mut beside = std::pin::pin!(async { tokio::join!(shown, keeping, knowing) });
     // Connections end with the exit.
     let (mut served, mut is_alone) = (JoinSet::new(), false);
     loop {
@@ -268,6 +294,8 @@ struct Exit {
     room: Arc<Semaphore>,
     /// What waits in flows.
     store: Arc<Store>,
+    /// Whether controls that use capacities suit.
+    knows_capacity: bool,
     /// All connections.
     peers: Mutex<Vec<Weak<Peer>>>,
 }
@@ -373,7 +401,21 @@ impl Peer {
     }
 }
 
-/// Finds a control for connections between proxies and exits.
+/// Finds a control for lines of a proxy or a relay: the other end reports marks there. One that uses the capacities of links
+/// suits if these are known.
+///
+/// # Errors
+/// If there is none of this name, or it does not suit.
+pub fn line_control(name: &str, knows_capacity: bool) -> Result<Protocol, Unsuited> {
+    match named(name) {
+        Err(Unsuited::NeedsCapacities { .. }) if knows_capacity => {
+            Protocol::named(name).ok_or_else(|| Unsuited::Unknown { name: name.to_owned() })
+        }
+        found => found,
+    }
+}
+
+/// Finds a control for connections of any clients.
 ///
 /// # Errors
 /// If there is none of this name, or it counts marks, which HTTP/3 does not report.
@@ -389,7 +431,7 @@ pub enum ControlError {
     #[error(transparent)]
     Unsuited(#[from] Unsuited),
     /// It counts marks.
-    #[error("{0} counts marks of packets, which proxies do not report; choose another control")]
+    #[error("{0} counts marks of packets, which clients of others do not report; choose another control")]
     Marks(&'static str),
 }
 

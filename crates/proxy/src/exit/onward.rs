@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use super::{Course, ExitEvent};
 use crate::bundle::Store;
 use crate::bundle::carrier::Flow;
+use crate::bundle::guide::Next;
 use crate::dial::{dial, dial_packets};
 use crate::ledger::Counter;
 use crate::packets::carrier::PacketFlow;
@@ -69,6 +70,12 @@ impl Onward {
         (onward, work)
     }
 
+    /// The next loop of a relay for data of some flows, of which these bytes wait.
+    pub fn next(&self, waiting: u64) -> Next {
+        let bundle = self.seen().and_then(|seen| seen.bundle());
+        Next::of(bundle.iter().map(|bundle| &bundle.group), waiting)
+    }
+
     /// What can be seen of the lines to the next exit, if there are any.
     pub fn seen(&self) -> Option<Arc<Seen>> {
         match self {
@@ -102,7 +109,7 @@ impl Onward {
 
 impl Ahead {
     /// Carries the bytes of a flow on until its end.
-    pub async fn join(self, flow: &Flow) {
+    pub async fn join(self, flow: &Arc<Flow>) {
         match self {
             Self::Target(tcp) => flow.join(tcp).await,
             Self::Next(tunnel) => flow.splice(tunnel.flow()).await,

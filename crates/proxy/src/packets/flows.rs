@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use anabranch_live::feedback::{Inbox, Wire};
 use anabranch_live::quic::{Connection, SendDatagramError};
 use bytes::{Bytes, BytesMut};
 use tokio::sync::mpsc;
@@ -30,6 +31,7 @@ pub(crate) struct Datagrams {
 }
 
 /// Sends datagrams of a stream.
+#[derive(Clone)]
 pub(crate) struct Sender {
     connection: Connection,
     number: u64,
@@ -103,6 +105,18 @@ impl Datagrams {
             Some(datagram) => datagram,
             None => std::future::pending().await,
         }
+    }
+}
+
+impl Wire for Sender {
+    fn send(&self, message: Vec<u8>) -> bool {
+        Self::send(self, &message) != Fate::Lost
+    }
+}
+
+impl Inbox for Datagrams {
+    async fn next(&mut self) -> Option<Bytes> {
+        Some(Self::next(self).await)
     }
 }
 

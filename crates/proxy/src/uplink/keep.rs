@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anabranch_live::PathReport;
+use anabranch_live::feedback::Guidance;
 use anabranch_live::connect::{ClientSession, Target as Server};
 use anabranch_live::quic::ConnectionError;
 use anabranch_live::session::Application;
@@ -14,7 +15,8 @@ use tokio::time::{sleep, timeout};
 use super::requests::ask;
 use super::{ANSWER_TIME, Exit, Seen, UplinkState, Way, Ways};
 use crate::bundle::Bundle;
-use crate::bundle::greeting::{Greeting, LINE};
+use crate::bundle::greeting::{Greeting, LINE, MARKS};
+use crate::bundle::guide::guide;
 use crate::bundle::line::Line;
 use crate::exit::proxying;
 use crate::http3::{self, ALPN};
@@ -120,7 +122,7 @@ pub(super) async fn keep(
             Ok(ClientSession { client, session, .. }) => {
                 let line = Line::new(greeting.number, greeting.is_backup, Arc::new(session));
                 let _leaving = Leaving(line.quic().clone());
-                let (reason, was_up) = hold(&exit, greeting, &line, (&bundle, &ways, &seen.board)).await;
+                let (reason, was_up) = hold(&exit, greeting, &line, (&bundle, &ways, &seen)).await;
                 drop(client);
                 if was_up {
                     pause = BACK_OFF.0;
@@ -170,7 +172,7 @@ async fn hold(
     exit: &Exit,
     greeting: Greeting,
     line: &Arc<Line>,
-    (bundle, ways, board): (&Bundle, &Ways, &Board),
+    (bundle, ways, seen): (&Bundle, &Ways, &Seen),
 ) -> (String, bool) {
     let (mut keeping, mut asking) = match http3::ask(line.quic().clone()).await {
         Ok(both) => both,
@@ -178,14 +180,16 @@ async fn hold(
     };
     let flows = Flows::new(line.quic().clone());
     let way = Way { line: line.clone(), asking: asking.clone(), flows: flows.clone() };
-    let mut was_up = false;
+    let (mut was_up, mut datagrams) = (false, None);
     let using = async {
         // The exit waits for the token, and it alone knows whether it is right.
-        match timeout(ANSWER_TIME, ask(&mut asking, exit.greeting(greeting))).await {
+        match timeout(ANSWER_TIME, ask(&mut asking, exit.greeting(greeting, bundle.group.counts_marks()))).await {
             Ok(Some((_, answer))) if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
                 return Unreached::Unknown.to_string();
             }
-            Ok(Some((_, answer))) if answer.headers().contains_key(LINE) => {}
+            Ok(Some((stream, answer))) if answer.headers().contains_key(LINE) => {
+                datagrams = Some((flows.of(stream.id().into_inner()), answer.headers().contains_key(MARKS)));
+            }
             Ok(Some((_, answer))) if answer.status() == StatusCode::SERVICE_UNAVAILABLE => {
                 return Unreached::Busy.to_string();
             }
@@ -196,7 +200,17 @@ async fn hold(
         was_up = true;
         bundle.add(line.clone());
         ways.add(way);
-        board.up(greeting.number, line.report());
+        seen.board.up(greeting.number, line.report());
+        let guidance = seen.onward.get().map(|_| Arc::<Guidance>::default());
+        let guiding = async {
+            if let (Some(onward), Some(guidance)) = (seen.onward.get(), &guidance) {
+                guide(guidance, || (onward(), bundle.lines().len(), line.pace().rtt)).await;
+            }
+            std::future::pending::<()>().await;
+        };
+        if let Some(datagrams) = datagrams {
+            tokio::join!(line.exchange(&bundle.group, datagrams, guidance.clone()), guiding);
+        }
         std::future::pending().await
     };
     let reason = tokio::select! {

@@ -28,8 +28,10 @@ use self::requests::{Stream, ask};
 use self::spread::{Spread, spread};
 use crate::bundle::carrier::Flow;
 use crate::bundle::greeting::{BundleId, Greeting, Part};
+use crate::bundle::guide::{Next, set_capacities};
 use crate::bundle::line::Line;
 use crate::bundle::{Bundle, MOST_LINES, Store, fastest};
+use crate::capacity::Capacity;
 use crate::http3::Asking;
 use crate::ledger::{Entry, Ledger};
 use crate::packets::carrier::PacketFlow;
@@ -66,6 +68,8 @@ pub struct Exit {
     pub control: String,
     /// The control with this name.
     pub protocol: Protocol,
+    /// The capacity towards the exit, if it is known.
+    pub capacity: Option<Capacity>,
 }
 
 impl Exit {
@@ -130,9 +134,16 @@ pub(crate) struct Seen {
     pub store: Arc<Store>,
     board: Board,
     bundle: OnceLock<Arc<Bundle>>,
+    /// What a relay tells the exit of the loop after it, for data that come from there.
+    pub onward: OnceLock<Box<dyn Fn() -> Next + Send + Sync>>,
 }
 
 impl Seen {
+    /// The lines, once they are kept.
+    pub fn bundle(&self) -> Option<Arc<Bundle>> {
+        self.bundle.get().cloned()
+    }
+
     /// The exit as the other end of the lines.
     pub fn peer(&self, name: String) -> Peer {
         let lines = self.lines().into_iter().map(|(known, line)| ShownLine::of(known, line)).collect();
@@ -180,7 +191,7 @@ impl Drop for Tunnel {
 
 impl Tunnel {
     /// The flow.
-    pub fn flow(&self) -> &Flow {
+    pub fn flow(&self) -> &Arc<Flow> {
         &self.0
     }
 
@@ -209,7 +220,7 @@ impl Uplink {
     ) -> (Self, impl Future<Output = ()> + Send) {
         let (exit, ways) = (Arc::new(exit), Arc::new(Ways(watch::channel(Vec::new()).0)));
         let board = Board::new(&exit, tell);
-        let seen = Arc::new(Seen { ledger: Arc::default(), store, board, bundle: OnceLock::new() });
+        let seen = Arc::new(Seen { ledger: Arc::default(), store, board, bundle: OnceLock::new(), onward: OnceLock::new() });
         let uplink = Self { exit: exit.clone(), ways: ways.clone(), next: Arc::default(), seen: seen.clone() };
         (uplink, keep_all(exit, ways, seen))
     }
@@ -330,6 +341,12 @@ async fn keep_all(exit: Arc<Exit>, ways: Arc<Ways>, seen: Arc<Seen>) {
     for (number, (via, is_backup)) in (0_u8..).zip(all) {
         let greeting = Greeting { bundle: id, number, is_backup };
         lines.spawn(keep(exit.clone(), greeting, via, (bundle.clone(), ways.clone(), seen.clone())));
+    }
+    let (tell, known) = watch::channel(None);
+    if let Some(capacity) = exit.capacity.clone() {
+        let own = bundle.clone();
+        lines.spawn(capacity.follow(tell));
+        lines.spawn(set_capacities(known, move || vec![own.clone()]));
     }
     while lines.join_next().await.is_some() {}
 }

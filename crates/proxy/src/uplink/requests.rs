@@ -6,7 +6,7 @@ use h3::ext::Protocol as Carried;
 use http::{HeaderValue, Method, Request, Response, Uri, header};
 
 use super::Exit;
-use crate::bundle::greeting::{FLOW, Greeting, LINE, Part};
+use crate::bundle::greeting::{FLOW, Greeting, LINE, MARKS, Part};
 use crate::exit::CONTROL;
 use crate::http3::{Asking, BidiStream};
 use crate::packets::{self, CAPSULES};
@@ -23,10 +23,13 @@ pub(super) async fn ask(asking: &mut Asking, request: Request<()>) -> Option<(St
 }
 
 impl Exit {
-    /// The first request on a connection: shows the token, and says which line this is.
-    pub(super) fn greeting(&self, line: Greeting) -> Request<()> {
+    /// The first request on a connection: shows the token, and says which line this is and whether its control counts marks.
+    pub(super) fn greeting(&self, line: Greeting, counts_marks: bool) -> Request<()> {
         let mut request = self.request(Method::OPTIONS, &self.authority());
         request.headers_mut().insert(LINE, plain(&line.write()));
+        if counts_marks {
+            request.headers_mut().insert(MARKS, HeaderValue::from_static("?1"));
+        }
         request
     }
 

@@ -78,6 +78,8 @@ pub(super) struct ShownPeer {
     pub peer: String,
     /// Whether it has shown a token that is right.
     pub is_known: bool,
+    /// Whether targets are reached over it: the flows of a relay are those of its clients, and again those over its exit.
+    pub is_onward: bool,
     /// Number of flows that are open.
     pub open_flows: usize,
     /// Number of all flows that there were.
@@ -237,6 +239,7 @@ impl ShownPeer {
         Self {
             peer: peer.name,
             is_known: peer.is_known,
+            is_onward: peer.is_onward,
             open_flows: peer.ledger.open(),
             flows,
             to_targets_bytes,

@@ -52,6 +52,8 @@ fn start_exit_with(address: &str, identity: Identity, onward: Course) -> Running
         tokens: [token(SECRET)].into_iter().collect(),
         onward,
         control: named("lia").unwrap(),
+        always: None,
+        capacity: None,
         watch: None,
     };
     let running = Running::start(|events: Events<ExitEvent>| exit(service, events)).unwrap();
@@ -69,6 +71,7 @@ pub fn exit_at(url: &Url, secret: &str, (via, backup): (&[&str], &[&str])) -> Ex
         token: token(secret),
         control: "olia".to_owned(),
         protocol: named("olia").unwrap(),
+        capacity: None,
     }
 }
 

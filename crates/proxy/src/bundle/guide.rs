@@ -1,0 +1,92 @@
+//! What a relay tells the loops before: the rate of the next loop, and marks while bytes wait for it [teymoori2023].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anabranch_core::Rate;
+use anabranch_live::control::Group;
+use anabranch_live::feedback::Guidance;
+use anabranch_proto::transport::Told;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use super::Bundle;
+
+/// Time between looks.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Round trips of a loop for which its sender remembers marks, and the one after which it hears of them.
+const REMEMBERED: f64 = 21.0;
+
+/// Bytes that may wait without a mark: two packets.
+const LEAST: f64 = 2.0 * 1500.0;
+
+/// Bits of a byte.
+const BITS: f64 = 8.0;
+
+/// A next loop: the rate on which the loops before may count, and the bytes that wait for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Next {
+    pub bps: Option<u64>,
+    pub waiting: u64,
+}
+
+impl Next {
+    /// A next loop of these controls.
+    pub fn of<'a>(groups: impl IntoIterator<Item = &'a Arc<Group>>, waiting: u64) -> Self {
+        let known = groups.into_iter().filter_map(|group| group.onward_bps(Told::Through));
+        Self { bps: known.reduce(u64::saturating_add), waiting }
+    }
+
+    /// The part of packets to mark: all, where as much waits as goes on while the loop before, with this round trip, hears of
+    /// marks and remembers them.
+    fn share(&self, rtt: Duration) -> f64 {
+        let Some(bps) = self.bps else { return 0.0 };
+        let most = (bps as f64 / BITS * REMEMBERED * rtt.as_secs_f64()).max(LEAST);
+        (self.waiting as f64 / most).min(1.0)
+    }
+}
+
+/// Guides a line of a loop before, which has so many lines in all; does not return.
+pub(crate) async fn guide(guidance: &Guidance, look: impl Fn() -> (Next, usize, Duration)) {
+    loop {
+        let (next, lines, rtt) = look();
+        guidance.set(next.bps.map(|bps| bps / lines.max(1) as u64), next.share(rtt));
+        sleep(LOOK).await;
+    }
+}
+
+/// Sets the capacity of all lines of some bundles, those that come later too; does not return.
+pub(crate) async fn set_capacities(mut known: watch::Receiver<Option<Rate>>, bundles: impl Fn() -> Vec<Arc<Bundle>>) {
+    loop {
+        let capacity = *known.borrow_and_update();
+        if let Some(capacity) = capacity {
+            for bundle in bundles() {
+                let lines = bundle.lines();
+                let each = Rate(capacity.0 / lines.len().max(1) as f64);
+                for line in lines {
+                    line.set_capacity(&bundle.group, each);
+                }
+                bundle.group.limit(capacity, &[]);
+            }
+        }
+        // Lines come and go; nobody who knows the capacity leaves before.
+        let _ = timeout(4 * LOOK, known.changed()).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_are_marked_by_what_waits_relative_to_what_goes_on() {
+        // 100 Mbit/s for 21 round trips of 10 ms are 2.625 MB.
+        let share = |bps, waiting| Next { bps, waiting }.share(Duration::from_millis(10));
+        assert_eq!(share(Some(100_000_000), 0), 0.0);
+        assert!((share(Some(100_000_000), 262_500) - 0.1).abs() < 1e-9);
+        assert_eq!(share(Some(100_000_000), 10_000_000), 1.0);
+        // Two packets may wait however slow it is, and nothing is known of a loop that has not begun.
+        assert_eq!((share(Some(1), 1500), share(None, 1_000_000)), (0.5, 0.0));
+    }
+}
