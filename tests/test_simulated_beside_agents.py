@@ -50,8 +50,8 @@ NEAR = 0.01
 """A rate has settled when it stays within this part of where it ends."""
 
 CYCLES = (2, 3)
-"""How many cycles sooner and later rates may settle between programs: sessions begin some milliseconds one after the other,
-and meet in other cycles, and what is left of a difference falls by half with each of them."""
+"""How many cycles sooner and later rates may settle between programs: sessions begin some milliseconds one after the
+other, and meet in other cycles, and what is left of a difference falls by half with each of them."""
 
 LATE_S = 0.06
 """How much longer as many cycles may take between programs."""

@@ -12,9 +12,7 @@ use anabranch_proto::window::SubflowSnapshot;
 use tokio::task::JoinHandle;
 
 use crate::control::{Ceiling, Group, MOST_PATHS, MOST_REMOTE, PathState, RemoteSubflow, Slot, Unsuited, named};
-use crate::feedback::{
-    Guidance, Inbox, Message, Others, Peer, SentSnapshots, Wire, receive_feedback, send_feedback,
-};
+use crate::feedback::{Guidance, Inbox, Message, Others, Peer, SentSnapshots, Wire, receive_feedback, send_feedback};
 use crate::marks::{Marks, Scalable};
 use crate::paths::{AddressPair, PathReport, Paths};
 use crate::quic::tls::{QuicClientConfig, QuicServerConfig};

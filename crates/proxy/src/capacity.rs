@@ -75,7 +75,10 @@ impl fmt::Display for Capacity {
 
 /// Whether a text can be the name of an interface, and no way to other files.
 fn is_name(text: &str) -> bool {
-    !text.is_empty() && text.len() < 16 && !text.contains(['/', '.']) && text.bytes().all(|byte| byte.is_ascii_graphic())
+    !text.is_empty()
+        && text.len() < 16
+        && !text.contains(['/', '.'])
+        && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// A rate over zero; without a unit it is in bits a second.

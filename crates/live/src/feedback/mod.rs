@@ -22,9 +22,9 @@ use anabranch_proto::window::SubflowSnapshot;
 use tokio::sync::Notify;
 
 pub use self::message::{Marked, Message, MessageError, Others};
-pub use self::wire::{Inbox, Wire};
 pub(crate) use self::snapshots::SentSnapshots;
 pub use self::snapshots::Snapshots;
+pub use self::wire::{Inbox, Wire};
 pub(crate) use self::{receiver::receive_feedback, sender::send_feedback};
 
 /// Time between messages with news.

@@ -88,7 +88,15 @@ impl Flow {
     /// A flow without subflows, whose bytes are counted in a store.
     pub fn new(store: Arc<Store>) -> Arc<Self> {
         let [to_send, to_take, room, changed] = std::array::from_fn(|_| Notify::new());
-        Arc::new(Self { store, state: Mutex::new(State::new(Instant::now())), to_send, to_take, room, changed, beyond: OnceLock::new() })
+        Arc::new(Self {
+            store,
+            state: Mutex::new(State::new(Instant::now())),
+            to_send,
+            to_take,
+            room,
+            changed,
+            beyond: OnceLock::new(),
+        })
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {

@@ -82,11 +82,15 @@ mod tests {
     #[test]
     fn packets_are_marked_by_what_waits_relative_to_what_goes_on() {
         // 100 Mbit/s for 21 round trips of 10 ms are 2.625 MB.
-        let share = |bps, waiting| Next { bps, waiting }.share(Duration::from_millis(10));
-        assert_eq!(share(Some(100_000_000), 0), 0.0);
-        assert!((share(Some(100_000_000), 262_500) - 0.1).abs() < 1e-9);
-        assert_eq!(share(Some(100_000_000), 10_000_000), 1.0);
+        let is = |bps, waiting, wanted: f64| {
+            let share = Next { bps, waiting }.share(Duration::from_millis(10));
+            assert!((share - wanted).abs() < 1e-9, "{share}");
+        };
+        is(Some(100_000_000), 0, 0.0);
+        is(Some(100_000_000), 262_500, 0.1);
+        is(Some(100_000_000), 10_000_000, 1.0);
         // Two packets may wait however slow it is, and nothing is known of a loop that has not begun.
-        assert_eq!((share(Some(1), 1500), share(None, 1_000_000)), (0.5, 0.0));
+        is(Some(1), 1500, 0.5);
+        is(None, 1_000_000, 0.0);
     }
 }

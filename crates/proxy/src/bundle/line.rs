@@ -116,7 +116,7 @@ impl Line {
         if others_count || group.counts_marks() {
             self.session.feedback(group, (datagrams.sender(), datagrams), guidance).await;
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     /// Sets the capacity of the line, which some controls of its group use.

@@ -72,7 +72,7 @@ impl Exit {
             return refuse(stream, StatusCode::BAD_REQUEST, None).await;
         }
         let named = request.headers().get(CONTROL).and_then(|value| value.to_str().ok());
-                let first = (peer.remote(), named.and_then(|name| line_control(name, self.knows_capacity).ok()));
+        let first = (peer.remote(), named.and_then(|name| line_control(name, self.knows_capacity).ok()));
         let Ok(proxy) = self.proxies.find(shown, greeting.bundle, first) else {
             return refuse(stream, StatusCode::INTERNAL_SERVER_ERROR, None).await;
         };

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anabranch_live::PathReport;
-use anabranch_live::feedback::Guidance;
 use anabranch_live::connect::{ClientSession, Target as Server};
+use anabranch_live::feedback::Guidance;
 use anabranch_live::quic::ConnectionError;
 use anabranch_live::session::Application;
 use http::StatusCode;
@@ -180,15 +180,16 @@ async fn hold(
     };
     let flows = Flows::new(line.quic().clone());
     let way = Way { line: line.clone(), asking: asking.clone(), flows: flows.clone() };
-    let (mut was_up, mut datagrams) = (false, None);
+    let mut was_up = false;
     let using = async {
         // The exit waits for the token, and it alone knows whether it is right.
-        match timeout(ANSWER_TIME, ask(&mut asking, exit.greeting(greeting, bundle.group.counts_marks()))).await {
+        let request = exit.greeting(greeting, bundle.group.counts_marks());
+        let datagrams = match timeout(ANSWER_TIME, ask(&mut asking, request)).await {
             Ok(Some((_, answer))) if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
                 return Unreached::Unknown.to_string();
             }
             Ok(Some((stream, answer))) if answer.headers().contains_key(LINE) => {
-                datagrams = Some((flows.of(stream.id().into_inner()), answer.headers().contains_key(MARKS)));
+                (flows.of(stream.id().into_inner()), answer.headers().contains_key(MARKS))
             }
             Ok(Some((_, answer))) if answer.status() == StatusCode::SERVICE_UNAVAILABLE => {
                 return Unreached::Busy.to_string();
@@ -196,7 +197,7 @@ async fn hold(
             Ok(Some(_)) => return "the other end is no exit of anabranch, or one of another version".to_owned(),
             Ok(None) => return lost(line),
             Err(_) => return "the exit does not answer".to_owned(),
-        }
+        };
         was_up = true;
         bundle.add(line.clone());
         ways.add(way);
@@ -208,9 +209,7 @@ async fn hold(
             }
             std::future::pending::<()>().await;
         };
-        if let Some(datagrams) = datagrams {
-            tokio::join!(line.exchange(&bundle.group, datagrams, guidance.clone()), guiding);
-        }
+        tokio::join!(line.exchange(&bundle.group, datagrams, guidance.clone()), guiding);
         std::future::pending().await
     };
     let reason = tokio::select! {

@@ -220,7 +220,8 @@ impl Uplink {
     ) -> (Self, impl Future<Output = ()> + Send) {
         let (exit, ways) = (Arc::new(exit), Arc::new(Ways(watch::channel(Vec::new()).0)));
         let board = Board::new(&exit, tell);
-        let seen = Arc::new(Seen { ledger: Arc::default(), store, board, bundle: OnceLock::new(), onward: OnceLock::new() });
+        let seen =
+            Arc::new(Seen { ledger: Arc::default(), store, board, bundle: OnceLock::new(), onward: OnceLock::new() });
         let uplink = Self { exit: exit.clone(), ways: ways.clone(), next: Arc::default(), seen: seen.clone() };
         (uplink, keep_all(exit, ways, seen))
     }
