@@ -8,11 +8,14 @@ import type { Flow, Flows as Open, Status } from "./proxy";
 export function Flows({ flows, status }: { flows: Open; status: Status }) {
   const [filter, setFilter] = useState("");
   const words = filter.toLowerCase().split(/\s+/);
-  const found = flows.flows.filter((flow) => {
+  // A relay has each flow twice: from a client, and to its exit.
+  const onward = status.kind === "relay" ? status.peers.find((peer) => peer.is_onward)?.peer : undefined;
+  const own = flows.flows.filter((flow) => flow.peer !== onward);
+  const found = own.filter((flow) => {
     const text = `${flow.target} ${flow.kind} ${flow.peer}`.toLowerCase();
     return words.every((word) => text.includes(word));
   });
-  const isMany = status.peers.length > 1;
+  const isMany = status.peers.filter((peer) => peer.peer !== onward).length > 1;
   return (
     <section class="table" aria-label="flows">
       <div class="title">

@@ -45,7 +45,8 @@ function Shown({ followed, status }: { followed: Followed; status: Status }) {
   const up = lines.filter((line) => line.state === "up").length;
   const open = counted(status).reduce((sum, peer) => sum + peer.open_flows, 0);
   const charts = useMemo(() => chartsOf(status, samples, (colour) => seen(colour, own)), [status, samples, own]);
-  const times = samples.map((sample) => sample.time_s);
+  // Before the present.
+  const times = samples.map((sample) => sample.time_s - (last?.time_s ?? 0));
   const [start = 0, end = 0] = [times[0], times[times.length - 1]];
   return (
     <>
@@ -90,6 +91,9 @@ function Shown({ followed, status }: { followed: Followed; status: Status }) {
   );
 }
 
+/** The name of a path or a peer where there is little room: its near end, or its host. */
+const nearEnd = (name: string): string => name.split(" - ")[0]?.replace(/^anabranch:\/\/|\/$/g, "") ?? name;
+
 /** The rates of all peers together. */
 function sumsOf(status: Status, sample: Sample | undefined): Rates {
   const all = counted(status).map((peer) => sample?.rates.get(keyOfPeer(peer)));
@@ -103,7 +107,7 @@ function chartsOf(status: Status, samples: Sample[], shade: (colour: string) => 
   const named = status.peers.flatMap((peer) =>
     peer.lines.map((line) => ({
       key: keyOfLine(peer, line),
-      label: isOne ? line.path : `${peer.peer}, line ${line.line}`,
+      label: isOne ? nearEnd(line.path) : `${nearEnd(peer.peer)}, line ${line.line}`,
       isUp: line.state !== "down",
     })),
   );
