@@ -1,4 +1,8 @@
 //! What a relay tells the loops before: the rate of the next loop, and marks while bytes wait for it [teymoori2023].
+//!
+//! differs: while little waits, a higher rate is told than that of the next loop. Senders in user space send in bursts, some
+//! packets of which are marked at any rate, so that each loop rests below the rate that it is told. By the rule of the paper
+//! three loops to a link of 100 Mbit/s bring 69 Mbit/s, and 79 so.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +25,10 @@ const REMEMBERED: f64 = 21.0;
 /// Bytes that may wait without a mark: two packets.
 const LEAST: f64 = 2.0 * 1500.0;
 
+/// Seconds of data of the next loop that are to wait for it, and how much more than its rate is told where none do.
+const AHEAD: f64 = 0.005;
+const MORE: f64 = 0.25;
+
 /// Bits of a byte.
 const BITS: f64 = 8.0;
 
@@ -34,8 +42,16 @@ pub(crate) struct Next {
 impl Next {
     /// A next loop of these controls.
     pub fn of<'a>(groups: impl IntoIterator<Item = &'a Arc<Group>>, waiting: u64) -> Self {
-        let known = groups.into_iter().filter_map(|group| group.onward_bps(Told::Through));
+        let known = groups.into_iter().filter_map(|group| group.onward_bps(Told::Sent));
         Self { bps: known.reduce(u64::saturating_add), waiting }
+    }
+
+    /// The rate that is told: more than that of the next loop while little waits for it. The loop before rests below what it is
+    /// told as long as any packet of it is marked on its way, and would starve the next one.
+    fn told(&self) -> Option<u64> {
+        let bps = self.bps? as f64;
+        let lack = 1.0 - (self.waiting as f64 / (bps / BITS * AHEAD)).min(1.0);
+        Some((bps * (1.0 + MORE * lack)) as u64)
     }
 
     /// The part of packets to mark: all, where as much waits as goes on while the loop before, with this round trip, hears of
@@ -51,7 +67,7 @@ impl Next {
 pub(crate) async fn guide(guidance: &Guidance, look: impl Fn() -> (Next, usize, Duration)) {
     loop {
         let (next, lines, rtt) = look();
-        guidance.set(next.bps.map(|bps| bps / lines.max(1) as u64), next.share(rtt));
+        guidance.set(next.told().map(|bps| bps / lines.max(1) as u64), next.share(rtt));
         sleep(LOOK).await;
     }
 }
@@ -78,6 +94,14 @@ pub(crate) async fn set_capacities(mut known: watch::Receiver<Option<Rate>>, bun
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_is_told_while_little_waits() {
+        // 5 ms of 80 Mbit/s are 50 kB.
+        let told = |waiting| Next { bps: Some(80_000_000), waiting }.told();
+        assert_eq!([0, 25_000, 50_000, 1_000_000].map(told), [100, 90, 80, 80].map(|mbps| Some(mbps * 1_000_000)));
+        assert_eq!(Next::default().told(), None);
+    }
 
     #[test]
     fn packets_are_marked_by_what_waits_relative_to_what_goes_on() {
