@@ -93,7 +93,7 @@ def test_v_prints_the_version():
 
 
 def test_a_shell_completes_commands_and_options_and_loads_one_command_at_most():
-    assert complete("s") == ["solve", "sweep", "serve", "share", "send"]
+    assert complete("s") == ["solve", "sweep", "serve", "share", "send", "show"]
     assert {"--seed", "--set"} <= set(complete("run", "--s"))
     assert complete("list", "pro") == ["protocols"]
     assert complete("perf", "--control", "cu") == ["cubic"]

@@ -49,8 +49,8 @@ pub struct Answered {
 }
 
 impl Front {
-    /// A front that may be asked by these names, beside `localhost`, and by any IP address. Who asks by another name is told
-    /// to use an address, or what the hint says.
+    /// A front that may be asked by these names, beside `localhost`, and by any IP address. A request by another name
+    /// is told to use an address, or what the hint says.
     pub fn new(hosts: Vec<String>, hint: &'static str) -> Self {
         Self { hosts, hint, room: Room::new(), answered: Answered::default(), document: OnceLock::new() }
     }

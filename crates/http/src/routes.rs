@@ -19,7 +19,7 @@ pub struct Route<S: 'static> {
     pub parameters: &'static [Parameter],
     /// What the answer is.
     pub gives: Gives,
-    /// Answers.
+    /// Answers a request.
     pub answer: fn(&S, &Asked) -> Result<Answer, Problem>,
 }
 

@@ -27,8 +27,8 @@ from anabranch.errors import NoLivePartError
 HELP = """Stand between proxies and their exit: end their connections, and begin others.
 
 To proxies a relay is an exit, and to the exit it is a proxy, so that chains may have any length. Each loop has a
-congestion control of its own, which sees its own losses and round trips alone. What waits here has a bound, and whoever
-sends too much is held up. A relay reads what passes, as an exit does. Ctrl-C ends it.
+congestion control of its own, which sees its own losses and round trips alone. What waits here has a bound, and a
+sender of more is held up. A relay reads what passes, as an exit does. Ctrl-C ends it.
 """
 
 

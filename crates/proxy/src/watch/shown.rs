@@ -119,7 +119,7 @@ pub(crate) struct ShownLine {
     pub lost_packets: u64,
     /// Round trip in seconds.
     pub rtt_s: f64,
-    /// How much the round trip changes, in seconds.
+    /// Variation of the round trip in seconds.
     pub jitter_s: f64,
     /// Congestion window in bytes.
     pub window_bytes: u64,
