@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from anabranch import _core
+from anabranch.commands.descriptors import allow_many
 from anabranch.commands.text import printable
 from anabranch.commands.tokens import kept_token
 from anabranch.commands.uplink import tell
@@ -80,6 +81,7 @@ def command(
         raise NoLivePartError
     place = place_of(listen, name, certificate, key)
     tokens, shown = [kept_token(token_file)], watched_at(watch, watch_open)
+    allow_many()
     own = _core.Exit(*place, tokens, allow or [], control, shown, None, client_control, client_capacity)
     serve(own, token_file)
 

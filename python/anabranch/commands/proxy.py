@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from anabranch import _core
+from anabranch.commands.descriptors import allow_many
 from anabranch.commands.tokens import read_password
 from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit, tell
 from anabranch.commands.via import Via
@@ -64,6 +65,7 @@ def command(
     password = None if password_file is None else read_password(password_file)
     asked = socks or http or transparent
     doors = (socks or [], http or [], transparent or []) if asked else ([SOCKS], [HTTP], [])
+    allow_many()
     own = _core.Proxy(exit_, *doors, password, watched_at(watch, watch_open))
     # Ctrl-C is how a proxy ends, and no failure.
     with suppress(KeyboardInterrupt):
