@@ -20,7 +20,7 @@ use anabranch_live::quic::VarInt;
 use anabranch_live::running::Events;
 use anabranch_live::security::Identity;
 use anabranch_live::session::{Arrival, Server, Session, SessionError};
-use anabranch_live::sockets::{SocketError, Sockets};
+use anabranch_live::sockets::{Local, SocketError, Sockets};
 use anabranch_live::url::Url;
 use anabranch_proto::Protocol;
 use tokio::sync::Semaphore;
@@ -146,6 +146,8 @@ pub enum ExitError {
     Session(#[from] SessionError),
     #[error(transparent)]
     Watch(#[from] WatchError),
+    #[error("the exit has no address to listen at")]
+    Nowhere,
     #[error("the sockets of the exit are closed")]
     Closed,
 }
@@ -159,13 +161,8 @@ pub async fn exit(service: ExitService, events: Events<ExitEvent>) {
 
 async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), ExitError> {
     let ExitService { addresses, identity, host, tokens, onward, control, always, capacity, watch } = service;
-    let locals: Vec<_> = addresses.into_iter().map(Into::into).collect();
-    let sockets = Sockets::bind(&locals).await.map_err(|error| match error {
-        SocketError::Refused { address, error } => ExitError::Listen { address, error },
-        other => ExitError::Session(other.into()),
-    })?;
-    let server = Server::speaking(ALPN, sockets, &identity)?;
-    let address = server.address();
+    let servers = listen(&addresses, &identity).await?;
+    let address = servers.first().ok_or(ExitError::Nowhere)?.address();
     let host = host.unwrap_or_else(|| address.ip().to_string());
     let url = Url { host, port: address.port(), path: String::new(), pins: vec![identity.fingerprint()], hash: None };
     let opened = match watch {
@@ -220,7 +217,7 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
     let (mut served, mut is_alone) = (JoinSet::new(), false);
     loop {
         tokio::select! {
-            arrival = server.next() => {
+            arrival = next_of(&servers) => {
                 let Some(arrival) = arrival else { return Err(ExitError::Closed) };
                 let (exit, events) = (exit.clone(), events.clone());
                 served.spawn(async move {
@@ -232,6 +229,37 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
             Some(_) = served.join_next() => {}
             _ = &mut beside, if !is_alone => is_alone = true,
         }
+    }
+}
+
+/// Listens at all addresses. The sockets of a server are of one kind, so there may be one for IPv4 and one for IPv6; that of
+/// the first address is the first.
+async fn listen(addresses: &[SocketAddr], identity: &Identity) -> Result<Vec<Server>, ExitError> {
+    let first = addresses.first().is_some_and(SocketAddr::is_ipv4);
+    let mut servers = Vec::new();
+    for is_ipv4 in [first, !first] {
+        let own: Vec<Local> = addresses.iter().filter(|at| at.is_ipv4() == is_ipv4).map(|at| (*at).into()).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let sockets = Sockets::bind(&own).await.map_err(|error| match error {
+            SocketError::Refused { address, error } => ExitError::Listen { address, error },
+            other => ExitError::Session(other.into()),
+        })?;
+        servers.push(Server::speaking(ALPN, sockets, identity)?);
+    }
+    Ok(servers)
+}
+
+/// The next client of any server; none if the sockets of one are closed.
+async fn next_of(servers: &[Server]) -> Option<Arrival> {
+    match servers {
+        [one, other] => tokio::select! {
+            arrival = one.next() => arrival,
+            arrival = other.next() => arrival,
+        },
+        [one] => one.next().await,
+        _ => None,
     }
 }
 
