@@ -158,8 +158,12 @@ def test_show_prints_lines_and_flows(shown: Shown) -> None:
 
 def test_what_cannot_be_shown_is_refused(shown: Shown, tmp_path) -> None:
     closed = f"127.0.0.1:{free_port(socket.SOCK_STREAM)}"
-    done = run("show", closed)
-    assert (done.returncode, "nobody answers" in done.stderr) == (2, True), done.stderr
+    for at in (closed, "127.0.0.1:port", "no host"):
+        done = run("show", at)
+        assert (done.returncode, "nobody answers" in done.stderr) == (2, True), done.stderr
+    # A name that is none of the program's is refused by it, and this is told.
+    done = run("show", shown.at["proxy"].replace("127.0.0.1", "127.0.0.1.nip.invalid"))
+    assert done.returncode == 2
     token = str(tmp_path / "token")
     done = run("exit", "--token-file", token, "--listen", "127.0.0.1:0", "--watch", "0.0.0.0:0")
     assert done.returncode != 0

@@ -1,4 +1,4 @@
-/** Where the page begins: it shows the runs that the file has, or else those of the server the agent or the proxy that sent it. */
+/** Where the page begins: it shows the runs that the file has, or else those of the server, the agent or the proxy that sent it. */
 
 import { render } from "preact";
 

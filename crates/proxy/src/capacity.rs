@@ -1,7 +1,8 @@
 //! What is known of the capacity of lines: a rate, a file that some program writes, an interface, or a program that tells it.
 
 use std::fmt;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use tokio::time::sleep;
 const LOOK: Duration = Duration::from_millis(10);
 const SELDOM: Duration = Duration::from_secs(1);
 
-/// The longest line that a program says.
+/// The longest line that is read.
 const MOST_LINE: u64 = 256;
 
 /// Bits a second in a megabit a second.
@@ -57,6 +58,8 @@ impl FromStr for Capacity {
             Some(("socket", rest)) => path(rest).map(Self::Socket),
             Some(("interface", name)) if is_name(name) => Ok(Self::Interface(name.to_owned())),
             Some(("interface", _)) => Err(wrong("that is no name of an interface")),
+            // A number without a unit may be of any.
+            _ if text.trim().parse::<f64>().is_ok() => Err(wrong("it has no unit")),
             _ => rate(text).map(Self::Rate).map_err(|reason| wrong(&reason)),
         }
     }
@@ -75,10 +78,8 @@ impl fmt::Display for Capacity {
 
 /// Whether a text can be the name of an interface, and no way to other files.
 fn is_name(text: &str) -> bool {
-    !text.is_empty()
-        && text.len() < 16
-        && !text.contains(['/', '.'])
-        && text.bytes().all(|byte| byte.is_ascii_graphic())
+    let is_way = matches!(text, "" | "." | "..") || text.contains('/');
+    !is_way && text.len() < 16 && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// A rate over zero; without a unit it is in bits a second.
@@ -91,17 +92,55 @@ fn rate(text: &str) -> Result<Rate, String> {
     if rate.0 > 0.0 && rate.0.is_finite() { Ok(rate) } else { Err("it must be over zero".to_owned()) }
 }
 
+/// The first line of a file, if it is an ordinary one and the line has ended: others may be writing it.
+fn first_line(path: &Path) -> io::Result<String> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no ordinary file"));
+    }
+    let mut text = String::new();
+    File::open(path)?.take(MOST_LINE).read_to_string(&mut text)?;
+    match text.split_once('\n') {
+        Some((line, _)) => Ok(line.to_owned()),
+        None => Err(io::Error::other("its first line has no end")),
+    }
+}
+
+/// The file in which the system has the speed of an interface.
+fn speed_file(name: &str) -> PathBuf {
+    Path::new("/sys/class/net").join(name).join("speed")
+}
+
 impl Capacity {
+    /// Checks that the capacity can be found.
+    ///
+    /// # Errors
+    /// If it cannot now.
+    pub fn check(&self) -> Result<(), CapacityError> {
+        let wrong = |reason: String| CapacityError { text: self.to_string(), reason };
+        match self {
+            Self::Rate(_) => Ok(()),
+            Self::File(path) => {
+                let line = first_line(path).map_err(|error| wrong(error.to_string()))?;
+                rate(&line).map(|_| ()).map_err(wrong)
+            }
+            Self::Interface(name) => {
+                let found = first_line(&speed_file(name)).ok().and_then(|line| speed(&line));
+                found.map(|_| ()).ok_or_else(|| wrong("the system knows no speed of it".to_owned()))
+            }
+            Self::Socket(path) if path.exists() => Ok(()),
+            Self::Socket(_) => Err(wrong("there is no such socket".to_owned())),
+        }
+    }
+
     /// Follows the capacity until nobody hears of it any more. What cannot be read leaves it as it was.
     pub(crate) async fn follow(self, tell: watch::Sender<Option<Rate>>) {
         let following = async {
             match &self {
                 Self::Rate(rate) => _ = tell.send_replace(Some(*rate)),
-                Self::File(path) => look(&tell, LOOK, || rate(&std::fs::read_to_string(path).ok()?).ok()).await,
+                Self::File(path) => look(&tell, LOOK, || rate(&first_line(path).ok()?).ok()).await,
                 Self::Interface(name) => {
-                    let file = Path::new("/sys/class/net").join(name).join("speed");
-                    let speed = || speed(&std::fs::read_to_string(&file).ok()?);
-                    look(&tell, SELDOM, speed).await;
+                    let file = speed_file(name);
+                    look(&tell, SELDOM, || speed(&first_line(&file).ok()?)).await;
                 }
                 Self::Socket(path) => loop {
                     // A program that has gone may come back.
@@ -163,15 +202,17 @@ mod tests {
     fn capacities_are_read_and_mistakes_are_named() {
         let read = |text: &str| text.parse::<Capacity>();
         assert_eq!(read("50 Mbit/s"), Ok(Capacity::Rate(Rate(50e6))));
-        assert_eq!(read("50000000"), Ok(Capacity::Rate(Rate(50e6))));
         assert_eq!(read("file:/run/modem/rate"), Ok(Capacity::File("/run/modem/rate".into())));
         assert_eq!(read("socket:/run/modem.sock"), Ok(Capacity::Socket("/run/modem.sock".into())));
-        assert_eq!(read("interface:wwan0"), Ok(Capacity::Interface("wwan0".to_owned())));
+        for name in ["wwan0", "eth0.100"] {
+            assert_eq!(read(&format!("interface:{name}")), Ok(Capacity::Interface(name.to_owned())));
+        }
         for (text, said) in [
             ("", "is no capacity"),
-            ("0", "over zero"),
-            ("inf", "over zero"),
-            ("NaN", "over zero"),
+            ("0 bit/s", "over zero"),
+            ("50", "has no unit"),
+            ("inf", "has no unit"),
+            ("interface:..", "no name of an interface"),
             ("-5 Mbit/s", "is no capacity"),
             ("fast", "is no capacity"),
             ("file:", "a path is missing"),
@@ -189,13 +230,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("rate");
         let (tell, mut hear) = watch::channel(None);
-        tokio::spawn(Capacity::File(file.clone()).follow(tell));
-        for (text, bps) in [("40 Mbit/s\n", 40e6), ("nothing", 40e6), ("12.5e6", 12.5e6)] {
+        let capacity = Capacity::File(file.clone());
+        assert!(capacity.check().is_err(), "it is not there yet");
+        tokio::spawn(capacity.clone().follow(tell));
+        for (text, bps) in [("40 Mbit/s\n", 40e6), ("nothing\n", 40e6), ("5", 40e6), ("12.5e6\nmore", 12.5e6)] {
             std::fs::write(&file, text).unwrap();
             sleep(5 * LOOK).await;
             let wanted = |rate: &Option<Rate>| *rate == Some(Rate(bps));
             timeout(LONG, hear.wait_for(wanted)).await.unwrap().unwrap();
         }
+        assert_eq!(capacity.check(), Ok(()));
     }
 
     #[tokio::test]

@@ -16,7 +16,7 @@ pub(crate) trait Flowing: Send + Sync {
     /// Bytes that wait in it.
     fn waiting(&self) -> u64;
 
-    /// Bytes that came over it, and wait to go on over the next loop.
+    /// Bytes that came over it, and could go on over the next loop.
     fn queued(&self) -> u64 {
         0
     }
@@ -111,7 +111,7 @@ impl Ledger {
         self.lock().open.len()
     }
 
-    /// Bytes that came over all flows, and wait to go on.
+    /// Bytes that came over all flows, and could go on.
     pub fn queued(&self) -> u64 {
         let flows: Vec<Arc<dyn Flowing>> = self.lock().open.values().map(|row| row.flow.clone()).collect();
         flows.iter().map(|flow| flow.queued()).sum()

@@ -179,7 +179,10 @@ fn exit_of((url, authorities, via, backup, token, control, capacity): NextExit) 
 }
 
 fn capacity_of(text: Option<String>) -> PyResult<Option<Capacity>> {
-    text.map(|text| text.parse().map_err(wrong)).transpose()
+    let Some(text) = text else { return Ok(None) };
+    let capacity: Capacity = text.parse().map_err(wrong)?;
+    capacity.check().map_err(wrong)?;
+    Ok(Some(capacity))
 }
 
 /// How lines are, and the label of each open path or why there is none.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, build_opener
@@ -12,6 +13,7 @@ import typer
 
 from anabranch.commands.tables.column import Column, counts, labels, names, rates, shares, times
 from anabranch.commands.tables.table import print_table
+from anabranch.commands.text import printable
 from anabranch.errors import ScenarioError
 from anabranch.number_labels import bytes_text
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 HELP = """Show the lines and flows of a proxy, a relay or an exit that runs.
 
-It was started with --watch ADDRESS:PORT. Rates are those of the next second.
+It was started with --watch ADDRESS:PORT. Rates are means of the time of --seconds.
 """
 
 PATIENCE_S = 5.0
@@ -31,6 +33,8 @@ MOST_BYTES = 32 << 20
 
 BITS = 8
 """Bits of a byte."""
+
+NOT_FOUND = 404
 
 
 def command(
@@ -47,7 +51,7 @@ def command(
     time.sleep(seconds)
     now, opened = asked(address, "status"), asked(address, f"flows?limit={flows}")
     word = "to" if now["kind"] == "proxy" else "at"
-    typer.echo(f"{now['kind']} {word} {now['url']}, {now['control']}")
+    typer.echo(printable(f"{now['kind']} {word} {now['url']}, {now['control']}"))
     show_peers(before, now)
     show_flows(opened)
 
@@ -58,16 +62,31 @@ def asked(address: str, what: str) -> dict[str, Any]:
     try:
         # A proxy that programs are told to use is not asked: it may be this one.
         with build_opener(ProxyHandler({})).open(url, timeout=PATIENCE_S) as answer:
-            found = json.loads(answer.read(MOST_BYTES))
+            text = answer.read(MOST_BYTES)
     except HTTPError as error:
-        wrong = f"{url} answers {error.code}: it is no proxy and no exit; `anabranch agent show` asks an agent"
-        raise ScenarioError(wrong) from error
-    except (URLError, OSError, ValueError) as error:
-        reason = str(error.reason if isinstance(error, URLError) else error)
-        raise ScenarioError(f"nobody answers at {url}: {reason}; was it started with --watch {address}?") from error
+        raise ScenarioError(f"{url} refuses: {problem(error)}") from error
+    except (URLError, HTTPException, OSError, ValueError) as error:
+        reason = error.reason if isinstance(error, URLError) else error
+        said = f"nobody answers at {url}: {printable(str(reason))}; was it started with --watch {address}?"
+        raise ScenarioError(said) from error
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
     if not isinstance(found, dict):
         raise ScenarioError(f"{url} does not answer as a proxy or an exit does")
     return found
+
+
+def problem(error: HTTPError) -> str:
+    """Say what is wrong with a question, as the program says it."""
+    try:
+        detail = json.loads(error.read(MOST_BYTES))["detail"]
+    except (ValueError, KeyError, TypeError, OSError, HTTPException):
+        detail = None
+    if error.code == NOT_FOUND or not isinstance(detail, str):
+        return "it is no proxy, relay or exit; `anabranch agent show` asks an agent"
+    return printable(detail)
 
 
 def show_peers(before: dict[str, Any], now: dict[str, Any]) -> None:
@@ -110,7 +129,7 @@ def show_peers(before: dict[str, Any], now: dict[str, Any]) -> None:
             ]
         )
     for reason in sorted({line["reason"] for _, line in rows if "reason" in line}):
-        typer.echo(f"down: {reason}", err=True)
+        typer.echo(f"down: {printable(reason)}", err=True)
 
 
 def sizes(heading: str, values: Iterable[int | None], *, leaves: int = 0) -> Column:

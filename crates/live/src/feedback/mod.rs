@@ -30,8 +30,8 @@ pub(crate) use self::{receiver::receive_feedback, sender::send_feedback};
 /// Time between messages with news.
 const PERIOD: Duration = Duration::from_millis(5);
 
-/// Time between messages without news, since the last message may be lost.
-const REPEAT: Duration = Duration::from_millis(100);
+/// Time between messages without news, since the last message may be lost: after news, and at most.
+const REPEAT: (Duration, Duration) = (Duration::from_millis(100), Duration::from_millis(1600));
 
 /// A rate that changes by more than one part in this many is reported at once.
 const AT_ONCE: u64 = 10;

@@ -23,7 +23,7 @@ struct PathCount {
 /// Sends feedback until the connection ends.
 pub(crate) async fn send_feedback(wire: impl Wire, paths: Paths, marks: Marks, guidance: Option<Arc<Guidance>>) {
     let mut counts: HashMap<PathId, PathCount> = HashMap::new();
-    let (mut last, mut told_at) = (Marked::default(), Instant::now());
+    let (mut last, mut told_at, mut repeat) = (Marked::default(), Instant::now(), REPEAT.0);
     loop {
         count(&mut counts, &paths, &marks, guidance.as_deref());
         let mut marked: Vec<_> = counts.values().map(|count| (count.number, count.marked)).collect();
@@ -32,7 +32,8 @@ pub(crate) async fn send_feedback(wire: impl Wire, paths: Paths, marks: Marks, g
         marked.drain(..marked.len().saturating_sub(MOST_PATHS));
         let onward_bps = guidance.as_ref().and_then(|guidance| guidance.onward_bps());
         let is_new = (last.onward_bps, &last.marked) != (onward_bps, &marked);
-        if is_new || told_at.elapsed() >= REPEAT {
+        if is_new || told_at.elapsed() >= repeat {
+            repeat = if is_new { REPEAT.0 } else { (2 * repeat).min(REPEAT.1) };
             last = Marked { sequence: last.sequence + 1, onward_bps, marked };
             told_at = Instant::now();
             if !wire.send(Message::Marked(last.clone()).encode()) {

@@ -76,7 +76,7 @@ impl Flowing for Flow {
         // One lock after the other.
         let waiting = self.lock().receiver.waiting();
         let beyond = self.beyond.get().and_then(Weak::upgrade);
-        waiting + beyond.map_or(0, |beyond| beyond.lock().sender.backlog())
+        beyond.map_or(0, |beyond| beyond.lock().sender.sendable(waiting))
     }
 
     fn lines(&self) -> Vec<u8> {
@@ -106,6 +106,11 @@ impl Flow {
     /// Bytes that streams of a line have carried, in the direction that has carried more.
     pub fn carried_on(&self, line: u64) -> u64 {
         self.lock().carried_on(line)
+    }
+
+    /// Number of its streams on a line.
+    pub fn streams_on(&self, line: u64) -> usize {
+        self.lock().subflows.values().filter(|subflow| subflow.line.id == line).count()
     }
 
     /// Whether the flow has ended, well or not.

@@ -9,6 +9,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
 use super::carrier::Flow;
+use super::state::Ending;
 use crate::tunnel::keep_alive;
 
 /// The most bytes that are read from a connection at a time.
@@ -74,31 +75,26 @@ impl Flow {
             () = self.forsaken(false) => true,
             () = other.forsaken(false) => true,
         };
-        let ends = async {
-            let own = async {
-                tokio::select! {
-                    () = self.ended() => {}
-                    () = self.forsaken(true) => self.abort(),
-                }
-            };
-            let others = async {
-                tokio::select! {
-                    () = other.ended() => {}
-                    () = other.forsaken(true) => other.abort(),
-                }
-            };
-            tokio::join!(own, others)
-        };
         if !is_lost {
-            tokio::select! {
-                _ = ends => {}
-                () = self.failed() => {}
-                () = other.failed() => {}
-            }
+            tokio::join!(self.end_before(other), other.end_before(self));
+            return;
         }
         // A flow that has ended well stays so.
         self.abort();
         other.abort();
+    }
+
+    /// Waits for the end of a flow whose bytes were handed over to another one, which fails with it. Where the other end has
+    /// left, it may have had all; the other flow goes on.
+    async fn end_before(&self, other: &Self) {
+        tokio::select! {
+            () = self.ended() => {
+                if self.lock().ending() == Some(Ending::Failed) {
+                    other.abort();
+                }
+            }
+            () = self.forsaken(true) => self.abort(),
+        }
     }
 
     /// Takes out bytes, and another flow takes them in.

@@ -46,6 +46,11 @@ impl Next {
         Self { bps: known.reduce(u64::saturating_add), waiting }
     }
 
+    /// The same for one of so many loops before, which have the rate together.
+    pub fn of_each(self, loops: usize) -> Self {
+        Self { bps: self.bps.map(|bps| bps / loops.max(1) as u64), ..self }
+    }
+
     /// The rate that is told: more than that of the next loop while little waits for it. The loop before rests below what it is
     /// told as long as any packet of it is marked on its way, and would starve the next one.
     fn told(&self) -> Option<u64> {
@@ -63,7 +68,7 @@ impl Next {
     }
 }
 
-/// Guides a line of a loop before, which has so many lines in all; does not return.
+/// Guides a line of a loop before, of whose lines this number carry data, with the round trip of the line; does not return.
 pub(crate) async fn guide(guidance: &Guidance, look: impl Fn() -> (Next, usize, Duration)) {
     loop {
         let (next, lines, rtt) = look();
@@ -78,9 +83,9 @@ pub(crate) async fn set_capacities(mut known: watch::Receiver<Option<Rate>>, bun
         let capacity = *known.borrow_and_update();
         if let Some(capacity) = capacity {
             for bundle in bundles() {
-                let lines = bundle.lines();
-                let each = Rate(capacity.0 / lines.len().max(1) as f64);
-                for line in lines {
+                // A line that carries nothing now may have all when it does.
+                let each = Rate(capacity.0 / bundle.carrying().max(1) as f64);
+                for line in bundle.lines() {
                     line.set_capacity(&bundle.group, each);
                 }
                 bundle.group.limit(capacity, &[]);

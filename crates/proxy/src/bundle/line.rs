@@ -12,6 +12,8 @@ use anabranch_live::quic::{Connection, ConnectionError, Path, PathId, VarInt};
 use anabranch_live::session::Session;
 use tokio::sync::watch;
 
+use super::Bundle;
+use super::guide::{Next, guide};
 use crate::flow::schedule::Pace;
 use crate::http3::close;
 use crate::packets::flows::Datagrams;
@@ -44,16 +46,18 @@ pub(crate) struct Line {
     /// A number that no other line of this process has.
     pub id: u64,
     session: Arc<Session>,
+    /// Number of datagrams with packets, in both directions.
+    packets: Arc<AtomicU64>,
     pace: Mutex<Pace>,
     is_doubted: watch::Sender<bool>,
 }
 
 impl Line {
     /// The line of a connection.
-    pub fn new(number: u8, is_backup: bool, session: Arc<Session>) -> Arc<Self> {
+    pub fn new(number: u8, is_backup: bool, session: Arc<Session>, packets: Arc<AtomicU64>) -> Arc<Self> {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let line =
-            Self { number, is_backup, id, session, pace: Mutex::new(FIRST), is_doubted: watch::channel(false).0 };
+        let (pace, is_doubted) = (Mutex::new(FIRST), watch::channel(false).0);
+        let line = Self { number, is_backup, id, session, packets, pace, is_doubted };
         line.measure();
         Arc::new(line)
     }
@@ -105,18 +109,30 @@ impl Line {
         self.quic().set_send_window((pace.window + pace.window / BUFFERED).max(LEAST_BUFFERED) + more);
     }
 
-    /// Tells the other end what came marked, and at which rate a next loop goes on if there is one; hears the same. Does so
-    /// until the connection ends, if the control of either end needs it.
+    /// Tells the other end what came marked, and of the next loop if there is one; hears the same. Does so until the connection
+    /// ends, if the control of either end needs it.
     pub async fn exchange(
         &self,
-        group: &Arc<Group>,
+        bundle: &Bundle,
         (datagrams, others_count): (Datagrams, bool),
-        guidance: Option<Arc<Guidance>>,
+        next: Option<impl Fn() -> Next>,
     ) {
-        if others_count || group.counts_marks() {
-            self.session.feedback(group, (datagrams.sender(), datagrams), guidance).await;
+        if others_count || bundle.group.counts_marks() {
+            let guidance = next.as_ref().map(|_| Arc::<Guidance>::default());
+            let telling = self.session.feedback(&bundle.group, (datagrams.sender(), datagrams), guidance.clone());
+            let guiding = async {
+                if let Some((next, guidance)) = next.zip(guidance) {
+                    guide(&guidance, || (next(), bundle.carrying(), self.pace().rtt)).await;
+                }
+            };
+            tokio::join!(telling, guiding);
         }
         std::future::pending::<()>().await;
+    }
+
+    /// Number of datagrams with packets that have passed, in both directions.
+    pub fn packets(&self) -> u64 {
+        self.packets.load(Ordering::Relaxed)
     }
 
     /// Sets the capacity of the line, which some controls of its group use.

@@ -102,6 +102,11 @@ impl Bundle {
         self.lines.borrow().clone()
     }
 
+    /// Number of lines that carry data now.
+    pub fn carrying(&self) -> usize {
+        usable(self.lines.borrow().iter()).len()
+    }
+
     /// Removes a line.
     pub fn remove(&self, line: &Arc<Line>) {
         self.lines.send_modify(|lines| lines.retain(|other| !Arc::ptr_eq(other, line)));

@@ -180,8 +180,7 @@ impl Watch {
         let mut passes = false;
         for line in lines {
             let Some(stats) = line.path().map(|path| path.stats()) else { continue };
-            let frames = [&stats.frame_tx, &stats.frame_rx].map(|frames| frames.stream + frames.datagram);
-            let data = frames.iter().sum();
+            let data = stats.frame_tx.stream + stats.frame_rx.stream + line.packets();
             let count = (stats.udp_rx.datagrams, stats.frame_rx.ping);
             let jitter = line.pace().jitter;
             self.heard.entry(line.id).or_insert(Heard::new(count, now)).note(count, jitter, now);

@@ -4,7 +4,6 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use anabranch_live::feedback::Guidance;
 use anabranch_live::session::Session;
 use bytes::Bytes;
 use h3::ext::Protocol as Carried;
@@ -16,7 +15,6 @@ use super::bundles::{Far, Place, Proxy};
 use super::{CONTROL, Exit, PATIENCE, Peer, control, line_control};
 use crate::bundle::carrier::Flow;
 use crate::bundle::greeting::{FLOW, Greeting, LINE, MARKS, Part, Unreadable};
-use crate::bundle::guide::guide;
 use crate::bundle::line::Line;
 use crate::http3::{Adapter, BidiStream};
 use crate::ledger::Counter;
@@ -25,6 +23,7 @@ use crate::packets::{self, CAPSULES};
 use crate::target::Target;
 use crate::tunnel::Receiving;
 use crate::unreached::Unreached;
+use crate::uplink::MOST_STREAMS;
 
 type ServerStream = RequestStream<BidiStream<Bytes>, Bytes>;
 
@@ -76,8 +75,8 @@ impl Exit {
         let Ok(proxy) = self.proxies.find(shown, greeting.bundle, first) else {
             return refuse(stream, StatusCode::INTERNAL_SERVER_ERROR, None).await;
         };
-        let line = Line::new(greeting.number, greeting.is_backup, peer.session.clone());
-        let datagrams = peer.flows.of(stream.id().into_inner());
+        let line = Line::new(greeting.number, greeting.is_backup, peer.session.clone(), peer.flows.data());
+        let datagrams = peer.flows.news(stream.id().into_inner());
         if !proxy.bundle.add(line.clone()) {
             return refuse(stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
         }
@@ -95,17 +94,11 @@ impl Exit {
         if stream.send_response(answer).await.is_err() || stream.finish().await.is_err() {
             return;
         }
-        let guidance = self.onward.seen().map(|_| Arc::<Guidance>::default());
-        let guiding = async {
-            if let Some(guidance) = &guidance {
-                let look = || (self.onward.next(proxy.ledger.queued()), proxy.bundle.lines().len(), line.pace().rtt);
-                guide(guidance, look).await;
-            }
-            std::future::pending::<()>().await;
-        };
+        // The rate of the next loop is for all proxies that have flows.
+        let look = || self.onward.next(proxy.ledger.queued()).of_each(self.proxies.busy().len());
+        let look = self.onward.seen().map(|_| look);
         tokio::select! {
-            () = line.exchange(&proxy.bundle.group, datagrams, guidance.clone()) => {}
-            () = guiding => {}
+            () = line.exchange(&proxy.bundle, datagrams, look) => {}
             _ = line.quic().closed() => {}
         }
     }
@@ -140,6 +133,11 @@ impl Exit {
             Ok(_) => return refuse(&mut stream, StatusCode::BAD_REQUEST, None).await,
             Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
         };
+        if let Far::Bytes(flow) = &far
+            && flow.streams_on(line.id) >= MOST_STREAMS
+        {
+            return refuse(&mut stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
+        }
         if stream.send_response(accepted(is_packets)).await.is_ok() {
             let (sends, receives) = stream.split();
             let receives = Receiving::new(receives);

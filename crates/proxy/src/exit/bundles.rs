@@ -103,6 +103,11 @@ impl Proxies {
         self.all.lock().unwrap_or_else(PoisonError::into_inner).values().filter_map(Weak::upgrade).collect()
     }
 
+    /// The proxies that have flows.
+    pub fn busy(&self) -> Vec<Arc<Proxy>> {
+        self.all().into_iter().filter(|proxy| proxy.ledger.open() > 0).collect()
+    }
+
     /// The proxy with a bundle of this number that shows this token. If it is new its address is `remote`, and its control
     /// that of its name, if it has one that suits.
     ///

@@ -197,7 +197,7 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
         let waiting = Arc::downgrade(&seen);
         let next = move || {
             let (Some(exit), Some(seen)) = (own.upgrade(), waiting.upgrade()) else { return Next::default() };
-            let proxies = exit.proxies.all();
+            let proxies = exit.proxies.busy();
             Next::of(proxies.iter().map(|proxy| &proxy.bundle.group), seen.ledger.queued())
         };
         // It is set once.
@@ -211,7 +211,7 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
             tokio::join!(capacity.follow(tell), set_capacities(known, bundles));
         }
     };
-    // Neither ends before the exit does, but where there is nothing to show or to keep.
+    // They end with the exit, or at once where there is nothing to show, to keep or to know.
     let mut beside = std::pin::pin!(async { tokio::join!(shown, keeping, knowing) });
     // Connections end with the exit.
     let (mut served, mut is_alone) = (JoinSet::new(), false);

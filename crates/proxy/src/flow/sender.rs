@@ -83,8 +83,14 @@ impl Sender {
 
     /// Number of bytes that could be handed out now.
     pub fn backlog(&self) -> u64 {
+        self.sendable(0)
+    }
+
+    /// Number of bytes that could be handed out if this many more were written: those that the other end does not take are held
+    /// up by it, and by no line.
+    pub fn sendable(&self, more: u64) -> u64 {
         let again: u64 = self.again.iter().map(|(begin, end)| end - begin).sum();
-        again + self.kept.end().min(self.limit).saturating_sub(self.next)
+        again + (self.kept.end() + more).min(self.limit).saturating_sub(self.next)
     }
 
     /// Number of bytes that were handed out to a line, and are not acknowledged.

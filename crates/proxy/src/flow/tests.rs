@@ -200,6 +200,20 @@ fn what_a_failed_line_had_is_handed_out_first_and_in_order() {
 }
 
 #[test]
+fn what_the_other_end_does_not_take_waits_for_no_line() {
+    let mut sender = Sender::new(100);
+    assert_eq!((sender.sendable(60), sender.sendable(1000)), (60, 100));
+    sender.write(bytes(0, 40));
+    assert_eq!((sender.backlog(), sender.sendable(1000)), (40, 100));
+    sender.write(bytes(40, 60));
+    while sender.hand_out(0, 50).is_some() {}
+    // It has all that it takes, however much waits here.
+    assert_eq!((sender.backlog(), sender.sendable(1 << 20)), (0, 0));
+    sender.on_ack(100, 130).unwrap();
+    assert_eq!(sender.sendable(1 << 20), 30);
+}
+
+#[test]
 fn small_writes_are_joined_though_each_was_handed_out_at_once() {
     let mut sender = Sender::new(WINDOW);
     let count = 4 * MOST_PIECE as u64;

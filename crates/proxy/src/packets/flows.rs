@@ -1,6 +1,7 @@
 //! The datagrams of a connection, by the streams that they belong to [rfc9297, sec. 2.1].
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anabranch_live::feedback::{Inbox, Wire};
@@ -20,13 +21,22 @@ const STEP: u64 = 4;
 #[derive(Clone)]
 pub(crate) struct Flows {
     connection: Connection,
-    all: Arc<Mutex<HashMap<u64, mpsc::Sender<Bytes>>>>,
+    all: Arc<Mutex<HashMap<u64, Flow>>>,
+    /// Number of datagrams that were no news, in both directions.
+    data: Arc<AtomicU64>,
+}
+
+/// Where the datagrams of a stream go.
+struct Flow {
+    give: mpsc::Sender<Bytes>,
+    is_news: bool,
 }
 
 /// The datagrams of a stream.
 pub(crate) struct Datagrams {
     flows: Flows,
     number: u64,
+    is_news: bool,
     arrived: mpsc::Receiver<Bytes>,
 }
 
@@ -35,6 +45,8 @@ pub(crate) struct Datagrams {
 pub(crate) struct Sender {
     connection: Connection,
     number: u64,
+    /// Counts what is sent, unless it is news.
+    data: Option<Arc<AtomicU64>>,
 }
 
 /// What becomes of a datagram that is sent.
@@ -51,7 +63,7 @@ pub(crate) enum Fate {
 impl Flows {
     /// The flows of a connection, on which somebody has to call [`Self::pass_on`].
     pub fn new(connection: Connection) -> Self {
-        Self { connection, all: Arc::default() }
+        Self { connection, all: Arc::default(), data: Arc::default() }
     }
 
     /// Passes the datagrams of the connection on to their flows, until it ends. Those of no flow are dropped.
@@ -59,19 +71,38 @@ impl Flows {
         while let Ok(datagram) = self.connection.read_datagram().await {
             let Some((number, after)) = read_number(&datagram) else { continue };
             // The flow drops what comes too fast for it.
-            let _ = self.lock().get(&number).map(|flow| flow.try_send(datagram.slice(after..)));
+            if let Some(flow) = self.lock().get(&number) {
+                if !flow.is_news {
+                    self.data.fetch_add(1, Ordering::Relaxed);
+                }
+                let _ = flow.give.try_send(datagram.slice(after..));
+            }
         }
     }
 
     /// The datagrams of a stream.
     pub fn of(&self, stream: u64) -> Datagrams {
-        let number = stream / STEP;
-        let (give, arrived) = mpsc::channel(MOST_WAITING);
-        self.lock().insert(number, give);
-        Datagrams { flows: self.clone(), number, arrived }
+        self.open(stream, false)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, mpsc::Sender<Bytes>>> {
+    /// The datagrams of a stream on which the ends tell each other of the connection.
+    pub fn news(&self, stream: u64) -> Datagrams {
+        self.open(stream, true)
+    }
+
+    fn open(&self, stream: u64, is_news: bool) -> Datagrams {
+        let number = stream / STEP;
+        let (give, arrived) = mpsc::channel(MOST_WAITING);
+        self.lock().insert(number, Flow { give, is_news });
+        Datagrams { flows: self.clone(), number, is_news, arrived }
+    }
+
+    /// Number of datagrams that were no news, in both directions.
+    pub fn data(&self) -> Arc<AtomicU64> {
+        self.data.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Flow>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -79,6 +110,9 @@ impl Flows {
 impl Sender {
     /// Sends a datagram.
     pub fn send(&self, datagram: &[u8]) -> Fate {
+        if let Some(data) = &self.data {
+            data.fetch_add(1, Ordering::Relaxed);
+        }
         let mut bytes = BytesMut::with_capacity(datagram.len() + 8);
         write_number(self.number, &mut bytes);
         bytes.extend_from_slice(datagram);
@@ -96,7 +130,8 @@ impl Sender {
 impl Datagrams {
     /// The side that sends.
     pub fn sender(&self) -> Sender {
-        Sender { connection: self.flows.connection.clone(), number: self.number }
+        let data = (!self.is_news).then(|| self.flows.data.clone());
+        Sender { connection: self.flows.connection.clone(), number: self.number, data }
     }
 
     /// The next datagram that arrives; does not return after the last.

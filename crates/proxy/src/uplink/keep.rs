@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use anabranch_live::PathReport;
 use anabranch_live::connect::{ClientSession, Target as Server};
-use anabranch_live::feedback::Guidance;
 use anabranch_live::quic::ConnectionError;
 use anabranch_live::session::Application;
 use http::StatusCode;
@@ -16,7 +15,6 @@ use super::requests::ask;
 use super::{ANSWER_TIME, Exit, Seen, UplinkState, Way, Ways};
 use crate::bundle::Bundle;
 use crate::bundle::greeting::{Greeting, LINE, MARKS};
-use crate::bundle::guide::guide;
 use crate::bundle::line::Line;
 use crate::exit::proxying;
 use crate::http3::{self, ALPN};
@@ -120,9 +118,11 @@ pub(super) async fn keep(
     loop {
         let reason = match connect(&exit, &via, &bundle).await {
             Ok(ClientSession { client, session, .. }) => {
-                let line = Line::new(greeting.number, greeting.is_backup, Arc::new(session));
+                let session = Arc::new(session);
+                let flows = Flows::new(session.connection().clone());
+                let line = Line::new(greeting.number, greeting.is_backup, session, flows.data());
                 let _leaving = Leaving(line.quic().clone());
-                let (reason, was_up) = hold(&exit, greeting, &line, (&bundle, &ways, &seen)).await;
+                let (reason, was_up) = hold(&exit, greeting, (&line, &flows), (&bundle, &ways, &seen)).await;
                 drop(client);
                 if was_up {
                     pause = BACK_OFF.0;
@@ -171,14 +171,13 @@ async fn connect(exit: &Arc<Exit>, via: &[String], bundle: &Bundle) -> Result<Cl
 async fn hold(
     exit: &Exit,
     greeting: Greeting,
-    line: &Arc<Line>,
+    (line, flows): (&Arc<Line>, &Flows),
     (bundle, ways, seen): (&Bundle, &Ways, &Seen),
 ) -> (String, bool) {
     let (mut keeping, mut asking) = match http3::ask(line.quic().clone()).await {
         Ok(both) => both,
         Err(error) => return (error, false),
     };
-    let flows = Flows::new(line.quic().clone());
     let way = Way { line: line.clone(), asking: asking.clone(), flows: flows.clone() };
     let mut was_up = false;
     let using = async {
@@ -189,7 +188,7 @@ async fn hold(
                 return Unreached::Unknown.to_string();
             }
             Ok(Some((stream, answer))) if answer.headers().contains_key(LINE) => {
-                (flows.of(stream.id().into_inner()), answer.headers().contains_key(MARKS))
+                (flows.news(stream.id().into_inner()), answer.headers().contains_key(MARKS))
             }
             Ok(Some((_, answer))) if answer.status() == StatusCode::SERVICE_UNAVAILABLE => {
                 return Unreached::Busy.to_string();
@@ -202,14 +201,7 @@ async fn hold(
         bundle.add(line.clone());
         ways.add(way);
         seen.board.up(greeting.number, line.report());
-        let guidance = seen.onward.get().map(|_| Arc::<Guidance>::default());
-        let guiding = async {
-            if let (Some(onward), Some(guidance)) = (seen.onward.get(), &guidance) {
-                guide(guidance, || (onward(), bundle.lines().len(), line.pace().rtt)).await;
-            }
-            std::future::pending::<()>().await;
-        };
-        tokio::join!(line.exchange(&bundle.group, datagrams, guidance.clone()), guiding);
+        line.exchange(bundle, datagrams, seen.onward.get()).await;
         std::future::pending().await
     };
     let reason = tokio::select! {

@@ -25,6 +25,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 pub(crate) use self::keep::Known;
 use self::keep::{Board, keep};
 use self::requests::{Stream, ask};
+pub(crate) use self::spread::MOST_STREAMS;
 use self::spread::{Spread, spread};
 use crate::bundle::carrier::Flow;
 use crate::bundle::greeting::{BundleId, Greeting, Part};

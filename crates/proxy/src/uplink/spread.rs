@@ -25,7 +25,7 @@ const LOOK: (Duration, Duration) = (Duration::from_millis(200), Duration::from_s
 
 /// Bytes under way for which a line has another stream: half of what a stream may have. And the most streams of a line.
 const HALF: usize = STREAM_WINDOW as usize / 2;
-const MOST_STREAMS: usize = 8;
+pub(crate) const MOST_STREAMS: usize = 4;
 
 /// A flow that has subflows on several lines.
 pub(super) trait Spread: Send + Sync + 'static {
@@ -144,13 +144,17 @@ pub(super) async fn spread<F: Spread>(
 ) {
     let mut lines = HashMap::from([(first, Streams { count: 1, carried: 0 })]);
     let mut parts = JoinSet::new();
-    parts.spawn(work);
+    parts.spawn(async move {
+        work.await;
+        first
+    });
     flow.wants_more().await;
-    let (mut last, mut pause) = (Instant::now(), LOOK.0);
+    let (mut last, mut pause, mut gone) = (Instant::now(), LOOK.0, Vec::new());
     while !flow.has_ended() {
         let since = last.elapsed();
         (last, pause) = (Instant::now(), (2 * pause).min(LOOK.1));
         let all = ways.borrow_and_update().clone();
+        lines.retain(|id, _| all.iter().any(|way| way.line.id == *id));
         for way in all {
             let streams = lines.entry(way.line.id).or_insert(Streams { count: 0, carried: 0 });
             let (wanted, is_busy) = streams.look(&*flow, &way.line, since);
@@ -160,13 +164,25 @@ pub(super) async fn spread<F: Spread>(
             for _ in streams.count..wanted {
                 streams.count += 1;
                 let request = F::request(&exit, &target, Part { flow: number, joins: true });
-                parts.spawn(join(flow.clone(), way.clone(), request));
+                let (flow, way, id) = (flow.clone(), way.clone(), way.line.id);
+                parts.spawn(async move {
+                    join(flow, way, request).await;
+                    id
+                });
             }
         }
         tokio::select! {
             changed = ways.changed() => if changed.is_err() { break },
             () = flow.ended() => {}
-            () = sleep(pause) => {}
+            Some(done) = parts.join_next() => gone.extend(done.ok()),
+            () = sleep(pause) => {
+                // A stream that has ended before its flow is made again, after a while.
+                for id in gone.drain(..) {
+                    if let Some(streams) = lines.get_mut(&id) {
+                        streams.count = streams.count.saturating_sub(1);
+                    }
+                }
+            }
         }
     }
     while parts.join_next().await.is_some() {}

@@ -25,14 +25,15 @@ pub(super) fn text(status: &Status, front: &Front) -> String {
     text.one(&name("waiting_bytes"), Gauge, "Bytes that wait in all flows.", status.waiting_bytes as f64);
     text.one(&name("peers"), Gauge, "Number of peers.", status.peers.len() as f64);
 
-    let mut peers: Vec<&ShownPeer> = status.peers.iter().collect();
+    // Anybody may connect; only peers that are known have series.
+    let mut peers: Vec<&ShownPeer> = status.peers.iter().filter(|peer| peer.is_known).collect();
     peers.sort_by_key(|peer| std::cmp::Reverse(peer.to_targets_bytes + peer.from_targets_bytes));
     let left_out = peers.len().saturating_sub(MOST_PEERS);
     peers.truncate(MOST_PEERS);
     let help = "Number of peers without series, as others have carried more.";
     text.one(&name("peers_left_out"), Gauge, help, left_out as f64);
     let mut put = |family: &str, kind: Kind, help: &str, value: fn(&ShownPeer) -> f64| {
-        let series = peers.iter().map(|peer| ([("peer", &*peer.peer)], value(peer)));
+        let series = peers.iter().map(|peer| ([("peer", &*peer.peer), ("side", side(peer))], value(peer)));
         text.family(&name(family), kind, help, series);
     };
     put("open_flows", Gauge, "Number of flows that are open.", |peer| peer.open_flows as f64);
@@ -44,6 +45,11 @@ pub(super) fn text(status: &Status, front: &Front) -> String {
     lines(&mut text, &prefix, &peers);
     http(&mut text, &prefix, front);
     text.finish()
+}
+
+/// On which side a peer is: a relay has flows from clients, and the same flows to its exit.
+fn side(peer: &ShownPeer) -> &'static str {
+    if peer.is_onward { "exit" } else { "client" }
 }
 
 fn lines(text: &mut Text, prefix: &str, peers: &[&ShownPeer]) {

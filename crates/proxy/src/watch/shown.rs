@@ -252,7 +252,10 @@ impl ShownPeer {
 impl Open {
     /// The flows of a program, `most` at the most.
     pub fn of(shows: &impl Shows, most: usize) -> Self {
-        let mut flows: Vec<ShownFlow> = shows.peers().iter().flat_map(flows_of).collect();
+        // A relay has each flow twice: from a client, and to its exit.
+        let (peers, is_relay) = (shows.peers(), shows.kind() == "relay");
+        let own = peers.iter().filter(|peer| !(is_relay && peer.is_onward));
+        let mut flows: Vec<ShownFlow> = own.flat_map(flows_of).collect();
         let count = flows.len();
         flows.sort_by_key(|flow| std::cmp::Reverse(flow.to_target_bytes + flow.from_target_bytes));
         flows.truncate(most);
