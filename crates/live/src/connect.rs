@@ -1,7 +1,7 @@
 //! Connections to a server by its URL: the first of its addresses that answers is taken [rfc8305].
 
 use std::future::poll_fn;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -62,12 +62,20 @@ impl Target<'_> {
         self.connect_to_one_of(&remotes, || Group::new(self.protocol)).await
     }
 
-    /// Connects as [`Self::connect`], under the control of a group, which may have paths of other connections.
+    /// Connects as [`Self::connect`], under the control of a group, which may have paths of other connections. Where the only
+    /// path has an address of the peer, the server is sought there, which may be of another kind than its address in the URL.
     ///
     /// # Errors
     /// As [`Self::connect`].
     pub async fn connect_under(&self, group: &Arc<Group>) -> Result<ClientSession, SessionError> {
-        let remotes = addresses(&self.url.host, self.url.port).await?;
+        let peer = match self.via {
+            [one] if self.backup.is_empty() => one.split_once('=').and_then(|(_, peer)| peer.parse::<IpAddr>().ok()),
+            _ => None,
+        };
+        let remotes = match peer {
+            Some(peer) => vec![SocketAddr::new(peer, self.url.port)],
+            None => addresses(&self.url.host, self.url.port).await?,
+        };
         self.connect_to_one_of(&remotes, || Ok(group.clone())).await
     }
 

@@ -1,4 +1,4 @@
-"""How many connections a program may hold: the system allows few until a program asks for more."""
+"""The limit on open files of a program: the system allows few until a program asks for more."""
 
 from __future__ import annotations
 

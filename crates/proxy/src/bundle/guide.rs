@@ -46,7 +46,7 @@ impl Next {
         Self { bps: known.reduce(u64::saturating_add), waiting }
     }
 
-    /// The same for one of so many loops before, which have the rate together.
+    /// This loop as it is for one of the loops before, of which this number have the rate together.
     pub fn of_each(self, loops: usize) -> Self {
         Self { bps: self.bps.map(|bps| bps / loops.max(1) as u64), ..self }
     }

@@ -92,6 +92,12 @@ pub fn start_proxy_over(url: &Url, secret: &str, password: Option<&Password>, vi
     start_proxy_with(url, secret, password, (via, &[]))
 }
 
+/// Starts a proxy under a control to an exit, over these paths.
+pub fn start_proxy_under(control: &str, url: &Url, via: &[&str]) -> RunningProxy {
+    let exit = exit_at(url, SECRET, (via, &[]));
+    start_proxy_to(Exit { control: control.to_owned(), protocol: named(control).unwrap(), ..exit }, None)
+}
+
 /// Starts a proxy to an exit, over these paths, and others for when these do not work.
 pub fn start_proxy_with(
     url: &Url,
@@ -99,7 +105,10 @@ pub fn start_proxy_with(
     password: Option<&Password>,
     paths: (&[&str], &[&str]),
 ) -> RunningProxy {
-    let exit = exit_at(url, secret, paths);
+    start_proxy_to(exit_at(url, secret, paths), password)
+}
+
+fn start_proxy_to(exit: Exit, password: Option<&Password>) -> RunningProxy {
     let door = |kind| Door { kind, address: "127.0.0.1:0".parse().unwrap(), password: password.cloned() };
     let service = ProxyService { exit, doors: vec![door(Kind::Socks), door(Kind::Http)], watch: None };
     let running = Running::start(|events: Events<ProxyEvent>| proxy(service, events)).unwrap();

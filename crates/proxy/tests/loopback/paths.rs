@@ -11,7 +11,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, interval, sleep, timeout};
 
 use crate::echo;
-use crate::field::{LONG, RunningExit, RunningProxy, SECRET, start_exit, start_proxy_over, start_proxy_with};
+use crate::field::{
+    LONG, RunningExit, RunningProxy, SECRET, start_exit, start_proxy_over, start_proxy_under, start_proxy_with,
+};
 use crate::relay::{Relay, below};
 
 /// A piece of a live stream: 5 Mbit/s with one each 2 ms.
@@ -248,4 +250,23 @@ async fn a_hundred_changes_of_paths_lose_and_reorder_nothing() {
     // What was held up comes.
     let wait = longest_wait(&mut stream, &mut next, Duration::from_secs(3)).await;
     assert!(wait < Duration::from_secs(2) && next > 8000, "{wait:?}, {next} pieces");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn idle_lines_say_little_though_their_control_counts_marks() {
+    let exit = start_exit("127.0.0.1:0", Identity::made().unwrap(), &["127.0.0.1"]);
+    let there = format!("127.0.0.1:{}", exit.url.port).parse().unwrap();
+    let relay = Relay::start("127.0.0.15", there, Duration::from_millis(5)).await;
+    let proxy = start_proxy_under("dctcp", &exit.url, &["127.0.0.5=127.0.0.15", "127.0.0.6=127.0.0.15"]);
+    proxy.wait_until(|state| is_open(state) == [true, true]);
+    let mut stream = proxy.connect(&echo().await).await.unwrap();
+    stream.write_all(b"hello").await.unwrap();
+    stream.read_exact(&mut [0; 5]).await.unwrap();
+    // Data count as passing for a second.
+    sleep(Duration::from_secs(3)).await;
+    let before = relay.passed();
+    sleep(Duration::from_secs(4)).await;
+    let a_second = (relay.passed() - before) / 4;
+    // A packet on each line and in each direction to keep it, and two reports of marks in three seconds.
+    assert!(a_second < 1000, "{a_second} bytes a second");
 }
