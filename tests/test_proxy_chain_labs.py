@@ -87,28 +87,25 @@ def measured(folder: Path, discipline: str, wide: tuple[str, ...], radio: tuple[
     return report
 
 
-def test_under_lgcc_all_loops_follow_the_radio_link_and_little_waits(tmp_path: Path) -> None:
-    wide = ("--client-control", "lgcc", "--client-capacity", "200 Mbit/s")
-    radio = ("--client-control", "lgcc", "--client-capacity", "file:rate")
-    for _ in range(ATTEMPTS):
-        report = measured(tmp_path, 'discipline = "ecn-ramp"', wide, radio)
-        if report["bulk"][0] > 0.65 * RADIO_MBPS:
-            break
-    print(report)
-    assert report["bulk"][0] > 0.65 * RADIO_MBPS
-    # The queue of the radio link alone has room for 60 ms, and a relay for seconds.
-    assert report["busy_s"] < report["idle_s"] + 0.03
+LGCC = ("--client-control", "lgcc", "--client-capacity")
+DCTCP = ("--client-control", "dctcp")
 
 
-def test_under_dctcp_marks_reach_the_senders_of_all_loops(tmp_path: Path) -> None:
-    options = ("--client-control", "dctcp")
+@pytest.mark.parametrize(
+    ("discipline", "wide", "radio", "part"),
+    [("ecn-ramp", (*LGCC, "200 Mbit/s"), (*LGCC, "file:rate"), 0.65), ("ecn-step", DCTCP, DCTCP, 0.6)],
+    ids=["lgcc", "dctcp"],
+)
+def test_by_marks_all_loops_follow_the_radio_link_and_little_waits(
+    tmp_path: Path, discipline: str, wide: tuple[str, ...], radio: tuple[str, ...], part: float
+) -> None:
     for _ in range(ATTEMPTS):
-        report = measured(tmp_path, 'discipline = "ecn-step"', options, options)
-        if report["bulk"][0] > 0.6 * RADIO_MBPS:
+        report = measured(tmp_path, f'discipline = "{discipline}"', wide, radio)
+        if report["bulk"][0] > part * RADIO_MBPS:
             break
     print(report)
-    assert report["bulk"][0] > 0.6 * RADIO_MBPS
-    # Without marks the window fills the queue, as that of CUBIC does.
+    assert report["bulk"][0] > part * RADIO_MBPS
+    # Without marks a window fills the queue, which has room for 60 ms; a relay has room for seconds.
     assert report["busy_s"] < report["idle_s"] + 0.03
 
 

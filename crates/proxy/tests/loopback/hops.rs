@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use crate::field::{LONG, RunningExit, RunningProxy, SECRET, start_exit, start_proxy, start_relay};
 use crate::packets::{self, Application};
-use crate::{echo, is_up, round};
+use crate::{assert_resets_pass, echo, is_up, round};
 
 /// Waits until all lines of a relay to the next exit are up.
 fn wait_until_up(relay: &RunningExit) {
@@ -96,16 +96,7 @@ async fn what_the_exit_refuses_and_what_targets_reset_is_told_over_relays() {
     for (target, reply) in [(gone.as_str(), Reply::Refused), ("127.0.0.2:80", Reply::NotAllowed)] {
         assert_eq!(proxy.connect(target).await.unwrap_err(), reply as u8, "{target}");
     }
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut near = proxy.connect(&listener.local_addr().unwrap().to_string()).await.unwrap();
-    let (mut far, _) = listener.accept().await.unwrap();
-    far.write_all(b"half").await.unwrap();
-    let mut came = [0; 4];
-    near.read_exact(&mut came).await.unwrap();
-    far.set_zero_linger().unwrap();
-    drop(far);
-    let outcome = timeout(LONG, near.read(&mut came)).await.unwrap();
-    assert_eq!(outcome.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
+    assert_resets_pass(&proxy).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -242,10 +242,8 @@ async fn connections_end_with_the_exit_and_new_ones_pass_when_it_is_back() {
     round(&mut proxy.connect(&target).await.unwrap(), b"after").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_target_that_resets_is_seen_as_a_reset() {
-    let exit = start_exit("127.0.0.1:0", identity(), &["127.0.0.1"]);
-    let proxy = start_proxy(&exit.url, SECRET, None);
+/// Asserts that a program sees the reset of its target as a reset, and not as an end.
+async fn assert_resets_pass(proxy: &RunningProxy) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut near = proxy.connect(&listener.local_addr().unwrap().to_string()).await.unwrap();
     let (mut far, _) = listener.accept().await.unwrap();
@@ -256,6 +254,12 @@ async fn a_target_that_resets_is_seen_as_a_reset() {
     drop(far);
     let outcome = timeout(LONG, near.read(&mut came)).await.unwrap();
     assert_eq!(outcome.unwrap_err().kind(), std::io::ErrorKind::ConnectionReset);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_target_that_resets_is_seen_as_a_reset() {
+    let exit = start_exit("127.0.0.1:0", identity(), &["127.0.0.1"]);
+    assert_resets_pass(&start_proxy(&exit.url, SECRET, None)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
