@@ -3,7 +3,7 @@
 //!
 //! Rates are those of packets on links, with the headers of IP and UDP. Under a ceiling of all paths together each path
 //! has a part of it in proportion to what its window would send, or the same part as the others while round trips are
-//! not known. Windows of paths that are paced below them do not grow, so that a path with losses leaves its part to the
+//! not known. What a path may not send by its own ceiling is for the others. Windows of paths that are paced below them do not grow, so that a path with losses leaves its part to the
 //! others.
 
 use anabranch_core::Rate;
@@ -80,21 +80,29 @@ impl Inner {
     /// The most that a slot's path may send, in payload of UDP.
     fn ceiling(&mut self, slot: usize) -> Rate {
         let Some(open) = &self.subflows[slot] else { return Rate(f64::INFINITY) };
-        let (mtu, own) = (f64::from(open.mtu), self.ceilings.slots[slot]);
-        let all =
-            if self.ceilings.total.0.is_finite() { self.ceilings.total.0 * self.part(slot) } else { f64::INFINITY };
-        Rate(own.0.min(all) * mtu / (mtu + HEADERS))
+        let (mtu, own) = (f64::from(open.mtu), self.ceilings.slots[slot].0);
+        let most = if self.ceilings.total.0.is_finite() { self.part(slot) } else { own };
+        Rate(most * mtu / (mtu + HEADERS))
     }
 
-    /// The part that a path has of a ceiling of all.
+    /// What a path has of a ceiling of all, which is no more than its own ceiling; the others have what it leaves.
     fn part(&mut self, slot: usize) -> f64 {
         let open: Vec<usize> = (0..SLOTS).filter(|&slot| self.subflows[slot].is_some()).collect();
         let rates: Option<Vec<f64>> = open.iter().map(|&slot| self.by_window(slot)).collect();
-        let own = open.iter().position(|&other| other == slot);
-        match (rates, own) {
-            (Some(rates), Some(own)) => rates[own] / rates.iter().sum::<f64>(),
-            _ => 1.0 / open.len().max(1) as f64,
+        let weights = rates.unwrap_or_else(|| vec![1.0; open.len()]);
+        let own = |slot: usize| self.ceilings.slots[slot].0;
+        let mut paths: Vec<(usize, f64)> = open.into_iter().zip(weights).collect();
+        // First those that reach their own ceilings first.
+        paths.sort_by(|a, b| (own(a.0) / a.1).total_cmp(&(own(b.0) / b.1)));
+        let (mut left, mut weight) = (self.ceilings.total.0, paths.iter().map(|path| path.1).sum::<f64>());
+        for (path, by_window) in paths {
+            let part = own(path).min(left * by_window / weight.max(by_window));
+            if path == slot {
+                return part;
+            }
+            (left, weight) = (left - part, weight - by_window);
         }
+        0.0
     }
 }
 
@@ -163,5 +171,12 @@ mod tests {
         group.limit(Rate(f64::INFINITY), &[None, Some(Rate(1e6))]);
         let [first, second] = paces(&slots);
         assert!(first.is_none() && (second.unwrap() - 1e6 * PAYLOAD).abs() < 1e3, "{second:?}");
+        // Windows are as 3 to 1. Where the first may send 0.5 of 1 Mbit/s, the second has the rest, and where both have
+        // ceilings whose sum is that of all, each has its own.
+        for own in [[Some(0.5), None], [Some(0.1), Some(0.9)]] {
+            group.limit(Rate(1e6), &own.map(|mbps| mbps.map(|mbps| Rate(mbps * 1e6))));
+            let first = own[0].unwrap() * 1e6;
+            assert!(are_near(paces(&slots), [first * PAYLOAD, (1e6 - first) * PAYLOAD]), "{:?}", paces(&slots));
+        }
     }
 }
