@@ -45,9 +45,23 @@ impl Entry {
         valid_rate(Rate(self.granted.unwrap_or(0.0)), now.saturating_duration_since(self.heard), lease).0
     }
 
+    /// The rate that the kernel was told last, in bit/s.
+    fn last(&self) -> f64 {
+        self.told.map_or(0.0, |(rate, _)| rate)
+    }
+
     fn works(&self) -> bool {
         self.granted.is_some_and(|rate| rate > 0.0)
     }
+}
+
+/// The rate of a class, and by how much the class then has more than before; all in bit/s. For other traffic the rate is
+/// the sum that is granted to sessions.
+struct Change {
+    by: f64,
+    device: usize,
+    class: Class,
+    rate: f64,
 }
 
 impl Ledger {
@@ -108,19 +122,41 @@ impl Ledger {
 
     /// The commands of `tc` that are due.
     pub fn due(&mut self, now: Instant) -> String {
+        let changes = self.changes(now);
+        self.tell(changes, now)
+    }
+
+    /// The commands that take from other traffic what is granted to sessions: they go before those that give it to them.
+    pub fn make_room(&mut self, now: Instant) -> String {
+        let mut changes = self.changes(now);
+        changes.retain(|change| change.class == Class::Others && change.by < 0.0);
+        self.tell(changes, now)
+    }
+
+    /// The rates that are valid now. Those that fall go first, so that the sum does not exceed the capacity for long. The
+    /// rate of other traffic is what grants leave: it falls when their sum rises.
+    fn changes(&self, now: Instant) -> Vec<Change> {
         let mut sums = vec![0.0; self.devices.len()];
-        let mut text = String::new();
-        // Rates that fall go first, and other traffic last, so that the sum does not exceed the capacity for long.
         let mut changes = Vec::new();
-        for (&(device, class), entry) in &mut self.classes {
+        for (&(device, class), entry) in &self.classes {
             let Class::Way(_) = class else { continue };
             let rate = entry.rate(now, self.lease);
             sums[device] += rate;
-            changes.push((rate - entry.told.map_or(0.0, |(last, _)| last), device, class, rate));
+            changes.push(Change { by: rate - entry.last(), device, class, rate });
         }
-        changes.sort_by(|a, b| a.0.total_cmp(&b.0));
-        changes.extend(sums.iter().enumerate().map(|(device, &sum)| (0.0, device, Class::Others, sum)));
-        for (_, device, class, rate) in changes {
+        for (device, rate) in sums.into_iter().enumerate() {
+            let class = Class::Others;
+            let by = self.classes.get(&(device, class)).map_or(0.0, |entry| entry.last() - rate);
+            changes.push(Change { by, device, class, rate });
+        }
+        changes.sort_by(|a, b| a.by.total_cmp(&b.by));
+        changes
+    }
+
+    /// The commands of the changes that are due.
+    fn tell(&mut self, changes: Vec<Change>, now: Instant) -> String {
+        let mut text = String::new();
+        for Change { device, class, rate, .. } in changes {
             let Some(entry) = self.classes.get_mut(&(device, class)) else { continue };
             if !is_due(entry.told, rate, now) {
                 continue;
@@ -185,14 +221,32 @@ mod tests {
         changes.map(|line| (line[class(line)..].split(' ').next().unwrap(), rate(line))).collect()
     }
 
+    /// The classes of paths in commands, with their rates in bit/s.
+    fn ways(text: &str) -> Vec<(&str, f64)> {
+        rates(text).into_iter().filter(|(class, _)| *class != "ab:2").collect()
+    }
+
     #[test]
     fn other_traffic_gets_what_grants_leave_and_at_least_a_hundredth() {
         let (mut ledger, placed, now) = ledger(Some(100e6), Leaf::FqCodel);
         ledger.due(now);
         ledger.grant(&placed[0], &[Some(Rate(30e6)), Some(Rate(20e6))], now);
-        assert_eq!(rates(&ledger.due(now)), [("ab:102", 20e6), ("ab:101", 30e6), ("ab:2", 50e6)]);
+        assert_eq!(rates(&ledger.due(now)), [("ab:2", 50e6), ("ab:102", 20e6), ("ab:101", 30e6)]);
         ledger.grant(&placed[0], &[Some(Rate(80e6)), Some(Rate(20e6))], now);
-        assert_eq!(rates(&ledger.due(now)), [("ab:101", 80e6), ("ab:2", 1e6)]);
+        assert_eq!(rates(&ledger.due(now)), [("ab:2", 1e6), ("ab:101", 80e6)]);
+    }
+
+    #[test]
+    fn what_falls_is_told_before_what_rises() {
+        let (mut ledger, placed, now) = ledger(Some(100e6), Leaf::FqCodel);
+        ledger.grant(&placed[0], &[Some(Rate(60e6)), Some(Rate(20e6))], now);
+        ledger.due(now);
+        ledger.grant(&placed[0], &[Some(Rate(10e6)), Some(Rate(30e6))], now);
+        assert_eq!(ledger.make_room(now), "");
+        assert_eq!(rates(&ledger.due(now)), [("ab:101", 10e6), ("ab:102", 30e6), ("ab:2", 60e6)]);
+        ledger.grant(&placed[0], &[Some(Rate(50e6)), Some(Rate(30e6))], now);
+        assert_eq!(rates(&ledger.make_room(now)), [("ab:2", 20e6)]);
+        assert_eq!(rates(&ledger.due(now)), [("ab:101", 50e6)]);
     }
 
     #[test]
@@ -201,19 +255,19 @@ mod tests {
         ledger.grant(&placed[0], &[Some(Rate(10e6)), Some(Rate(10e6))], now);
         ledger.due(now);
         ledger.grant(&placed[0], &[Some(Rate(10.04e6)), Some(Rate(10.06e6))], now);
-        assert_eq!(rates(&ledger.due(now)), [("ab:102", 10.06e6)]);
+        assert_eq!(ways(&ledger.due(now)), [("ab:102", 10.06e6)]);
         let later = now + REPEAT;
         ledger.grant(&placed[0], &[Some(Rate(10.04e6)), Some(Rate(10.06e6))], later);
-        assert_eq!(rates(&ledger.due(later))[..2], [("ab:102", 10.06e6), ("ab:101", 10.04e6)]);
+        assert_eq!(ways(&ledger.due(later)), [("ab:102", 10.06e6), ("ab:101", 10.04e6)]);
     }
 
     #[test]
     fn a_rate_that_is_not_repeated_falls_and_one_of_a_path_away_is_the_floor() {
         let (mut ledger, placed, now) = ledger(None, Leaf::FqCodel);
         ledger.grant(&placed[0], &[Some(Rate(8e6)), None], now);
-        assert_eq!(rates(&ledger.due(now))[..2], [("ab:102", 64e3), ("ab:101", 8e6)]);
+        assert_eq!(ways(&ledger.due(now)), [("ab:102", 64e3), ("ab:101", 8e6)]);
         let later = now + Duration::from_millis(2100);
-        assert_eq!(rates(&ledger.due(later))[..1], [("ab:101", 4e6)]);
+        assert_eq!(ways(&ledger.due(later)), [("ab:101", 4e6)]);
         assert!(ledger.due(now + Duration::from_secs(100)).contains("classid ab:101 htb rate 64000bit"));
     }
 

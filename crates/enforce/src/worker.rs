@@ -168,8 +168,11 @@ impl Worker {
             }
         }
         self.settle();
+        let room = Batch { tool: Tool::Tc, text: ledger.make_room(now) };
         let grown = plan::grow(&self.setup, self.leaf, &|way| ledger.rate(way, now), &old, &new);
-        if let Err(error) = self.sink.run(&grown) {
+        let batches: Vec<Batch> = [room].into_iter().filter(|batch| !batch.text.is_empty()).chain(grown).collect();
+        if let Err(error) = self.sink.run(&batches) {
+            self.ledger.tell_all();
             self.sink.run_all(&plan::shrink(&self.setup, &new, &old));
             self.sessions = old;
             return Err(error);
