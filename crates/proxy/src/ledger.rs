@@ -5,6 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use tokio::time::Instant;
+
+use crate::meter::Limits;
 use crate::target::Target;
 use crate::tunnel::Carried;
 
@@ -30,6 +33,40 @@ pub(crate) trait Flowing: Send + Sync {
 pub(crate) struct Counter {
     pub into_stream: AtomicU64,
     pub out_of_stream: AtomicU64,
+    /// The most that the client may send and receive.
+    pub limits: Limits,
+}
+
+impl Counter {
+    /// Waits until more may go into the stream.
+    pub async fn may_receive(&self) {
+        if let Some(limits) = &self.limits {
+            limits.into.ready().await;
+        }
+    }
+
+    /// Waits until more may come out of the stream.
+    pub async fn may_send(&self) {
+        if let Some(limits) = &self.limits {
+            limits.out.ready().await;
+        }
+    }
+
+    /// Counts bytes that went into the stream.
+    pub fn has_received(&self, bytes: u64) {
+        self.into_stream.fetch_add(bytes, Ordering::Relaxed);
+        if let Some(limits) = &self.limits {
+            limits.into.note(Instant::now(), bytes);
+        }
+    }
+
+    /// Counts bytes that came out of the stream.
+    pub fn has_sent(&self, bytes: u64) {
+        self.out_of_stream.fetch_add(bytes, Ordering::Relaxed);
+        if let Some(limits) = &self.limits {
+            limits.out.note(Instant::now(), bytes);
+        }
+    }
 }
 
 impl Flowing for Counter {

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod accounts;
 mod bundle;
 pub mod capacity;
 mod dial;
@@ -15,6 +16,7 @@ pub mod exit;
 pub mod flow;
 mod http3;
 mod ledger;
+mod meter;
 pub mod packets;
 pub mod proxy;
 pub mod rules;

@@ -39,6 +39,11 @@ impl Token {
     pub(crate) fn header(&self) -> String {
         format!("Bearer {}", self.0)
     }
+
+    /// Its digest.
+    pub(crate) fn digest(&self) -> Digest {
+        sha256(self.0.as_bytes())
+    }
 }
 
 impl fmt::Debug for Token {
@@ -47,39 +52,25 @@ impl fmt::Debug for Token {
     }
 }
 
-/// The tokens that an exit accepts, as their digests: how long a comparison takes says nothing of them.
-#[derive(Clone, Debug, Default)]
-pub struct Tokens(Vec<[u8; 32]>);
+/// The digest of a token.
+pub(crate) type Digest = [u8; 32];
 
-impl FromIterator<Token> for Tokens {
-    fn from_iter<T: IntoIterator<Item = Token>>(tokens: T) -> Self {
-        Self(tokens.into_iter().map(|token| sha256(token.0.as_bytes())).collect())
+/// The digest of the token that a value of `proxy-authorization` shows: as a bearer's, or as a password with any name.
+pub(crate) fn shown(header: &[u8]) -> Option<Digest> {
+    let (scheme, shown) = str::from_utf8(header).ok()?.trim().split_once(' ')?;
+    let shown = shown.trim();
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return Some(sha256(shown.as_bytes()));
     }
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let decoded = STANDARD.decode(shown).ok()?;
+    let colon = decoded.iter().position(|byte| *byte == b':')?;
+    Some(sha256(&decoded[colon + 1..]))
 }
 
-impl Tokens {
-    /// Whether a value of `proxy-authorization` shows one of the tokens: as a bearer's, or as a password with any name.
-    pub(crate) fn accept(&self, header: &[u8]) -> bool {
-        let Ok(text) = str::from_utf8(header) else { return false };
-        let Some((scheme, shown)) = text.trim().split_once(' ') else { return false };
-        let shown = shown.trim();
-        if scheme.eq_ignore_ascii_case("bearer") {
-            return self.has(shown.as_bytes());
-        }
-        if !scheme.eq_ignore_ascii_case("basic") {
-            return false;
-        }
-        let decoded = STANDARD.decode(shown).unwrap_or_default();
-        decoded.iter().position(|byte| *byte == b':').is_some_and(|colon| self.has(&decoded[colon + 1..]))
-    }
-
-    fn has(&self, shown: &[u8]) -> bool {
-        let shown = sha256(shown);
-        self.0.contains(&shown)
-    }
-}
-
-fn sha256(bytes: &[u8]) -> [u8; 32] {
+fn sha256(bytes: &[u8]) -> Digest {
     let mut own = [0; 32];
     own.copy_from_slice(digest(&SHA256, bytes).as_ref());
     own
@@ -92,15 +83,14 @@ mod tests {
     const SECRET: &str = "0123456789abcdef";
 
     #[test]
-    fn a_token_is_accepted_as_a_bearer_s_and_as_a_password() {
+    fn a_token_is_known_as_a_bearer_s_and_as_a_password() {
         let token = Token::new(SECRET).unwrap();
-        let header = token.header();
-        let tokens: Tokens = [token, Token::new("another-token-of-16").unwrap()].into_iter().collect();
+        let (header, digest) = (token.header(), Some(token.digest()));
         let basic = |text: &str| format!("Basic {}", STANDARD.encode(text));
         for shown in
             [header.clone(), format!("bearer  {SECRET}"), basic(&format!("any:{SECRET}")), basic(&format!(":{SECRET}"))]
         {
-            assert!(tokens.accept(shown.as_bytes()), "{shown}");
+            assert_eq!(super::shown(shown.as_bytes()), digest, "{shown}");
         }
         for shown in [
             String::new(),
@@ -113,10 +103,9 @@ mod tests {
             basic(&format!("{SECRET}:")),
             "Basic ???".to_owned(),
         ] {
-            assert!(!tokens.accept(shown.as_bytes()), "{shown}");
+            assert_ne!(super::shown(shown.as_bytes()), digest, "{shown}");
         }
-        assert!(!tokens.accept(b"Bearer \xff"));
-        assert!(!Tokens::default().accept(header.as_bytes()));
+        assert_eq!(super::shown(b"Bearer \xff"), None);
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::iter::Sum;
 use std::ops::Add;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anabranch_live::quic::{Connection, VarInt};
@@ -142,12 +141,12 @@ pub(crate) async fn carry(
     let (mut has_sent, mut has_received) = (false, false);
     let outcome = {
         let into = async {
-            carry_in(reader, &mut sends, &counter.into_stream).await?;
+            carry_in(reader, &mut sends, counter).await?;
             has_sent = true;
             Ok(())
         };
         let out = async {
-            carry_out(&mut receives, writer, &counter.out_of_stream).await?;
+            carry_out(&mut receives, writer, counter).await?;
             has_received = true;
             Ok(())
         };
@@ -168,15 +167,16 @@ pub(crate) async fn carry(
     outcome.is_err()
 }
 
-async fn carry_in(reader: &mut (impl AsyncRead + Unpin), sends: &mut impl Sends, count: &AtomicU64) -> Result<(), ()> {
+async fn carry_in(reader: &mut (impl AsyncRead + Unpin), sends: &mut impl Sends, counter: &Counter) -> Result<(), ()> {
     let mut piece = BytesMut::new();
     loop {
+        counter.may_receive().await;
         piece.reserve(PIECE);
         let read = reader.read_buf(&mut piece).await.map_err(|_| ())?;
         if read == 0 {
             return sends.finish().await.map_err(|_| ());
         }
-        count.fetch_add(read as u64, Ordering::Relaxed);
+        counter.has_received(read as u64);
         sends.send(piece.split().freeze()).await.map_err(|_| ())?;
     }
 }
@@ -184,11 +184,12 @@ async fn carry_in(reader: &mut (impl AsyncRead + Unpin), sends: &mut impl Sends,
 async fn carry_out(
     receives: &mut impl Receives,
     writer: &mut (impl AsyncWrite + Unpin),
-    count: &AtomicU64,
+    counter: &Counter,
 ) -> Result<(), ()> {
     while let Some(mut bytes) = receives.receive().await.map_err(|_| ())? {
-        count.fetch_add(bytes.remaining() as u64, Ordering::Relaxed);
+        counter.has_sent(bytes.remaining() as u64);
         writer.write_all_buf(&mut bytes).await.map_err(|_| ())?;
+        counter.may_send().await;
     }
     writer.shutdown().await.map_err(|_| ())
 }

@@ -5,14 +5,16 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use anabranch_core::Rate;
 use anabranch_live::running::Running;
 use anabranch_live::security::Identity;
 use anabranch_live::url::Url;
+use anabranch_proxy::accounts::{Account, Accounts};
 use anabranch_proxy::capacity::Capacity;
 use anabranch_proxy::doors::{Door, Kind, Password};
 use anabranch_proxy::exit::{Course, ExitError, ExitEvent, ExitService, control as suited, exit, line_control};
 use anabranch_proxy::proxy::{ProxyEvent, ProxyService, proxy};
-use anabranch_proxy::rules::{Rule, Rules};
+use anabranch_proxy::rules::{Rule, RuleError, Rules};
 use anabranch_proxy::token::Token;
 use anabranch_proxy::uplink::{Exit, UplinkState};
 use anabranch_proxy::watch::Watching;
@@ -28,6 +30,9 @@ type ExitNews = (&'static str, Vec<String>, Option<Left>);
 /// The next exit of a relay, or the exit of a proxy: its URL, who signed its certificate, the local addresses or interfaces of
 /// lines and of backups, the token, the name of the control and the capacity.
 type NextExit = (String, Option<PathBuf>, Vec<String>, Vec<String>, String, String, Option<String>);
+
+/// A client of an exit: its name, its token, its weight, its rate in bit/s, the most of its connections and its targets.
+type Client = (Option<String>, String, f64, Option<f64>, Option<usize>, Option<Vec<String>>);
 
 /// Where a program shows itself, whether others may read it, and its page.
 type WatchedAt = (String, bool, Option<String>);
@@ -47,7 +52,7 @@ impl PyExit {
         identity: PathBuf,
         key: Option<PathBuf>,
         host: Option<String>,
-        tokens: Vec<String>,
+        accounts: Vec<Client>,
         rules: Vec<String>,
         control: &str,
         watch: Option<WatchedAt>,
@@ -60,16 +65,15 @@ impl PyExit {
             Some(key) => Identity::read(&identity, &key),
             None => Identity::kept(&identity),
         };
-        let rules: Vec<Rule> = rules.iter().map(|rule| rule.parse()).collect::<Result<_, _>>().map_err(wrong)?;
         let service = ExitService {
             addresses: addresses.iter().map(|text| address(text)).collect::<PyResult<_>>()?,
             identity: identity.map_err(wrong)?,
             host,
-            tokens: tokens.iter().map(|text| Token::new(text)).collect::<Result<_, _>>().map_err(wrong)?,
+            accounts: Accounts::new(accounts.into_iter().map(account).collect::<PyResult<_>>()?).map_err(wrong)?,
             onward: match next {
                 Some(next) => Course::Exit(Box::new(exit_of(next)?)),
                 None if rules.is_empty() => Course::Targets(Rules::default()),
-                None => Course::Targets(rules.into_iter().collect()),
+                None => Course::Targets(rules_of(&rules).map_err(wrong)?),
             },
             control: suited(control).map_err(wrong)?,
             always: always.map(|name| line_control(name, capacity.is_some())).transpose().map_err(wrong)?,
@@ -168,6 +172,18 @@ fn wait<E: Send + 'static>(py: Python<'_>, running: &Mutex<Option<Running<E>>>, 
 
 fn stop<E: Send + 'static>(py: Python<'_>, running: &Mutex<Option<Running<E>>>) {
     py.detach(|| drop(running.lock().unwrap_or_else(PoisonError::into_inner).take()));
+}
+
+fn rules_of(texts: &[String]) -> Result<Rules, RuleError> {
+    texts.iter().map(|rule| rule.parse::<Rule>()).collect()
+}
+
+fn account((name, token, weight, bps, connections, rules): Client) -> PyResult<Account> {
+    let title = name.as_ref().map_or_else(String::new, |name| format!("`{name}`: "));
+    let told = |error: &dyn std::fmt::Display| wrong(format!("{title}{error}"));
+    let token = Token::new(&token).map_err(|error| told(&error))?;
+    let rules = rules.as_deref().map(rules_of).transpose().map_err(|error| told(&error))?;
+    Ok(Account { name, token, weight, rate: bps.map(Rate), connections, rules })
 }
 
 fn exit_of((url, authorities, via, backup, token, control, capacity): NextExit) -> PyResult<Exit> {

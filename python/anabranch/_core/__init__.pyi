@@ -119,6 +119,7 @@ class Perf:
     def wait(self, seconds: float) -> tuple[str, str, str | None] | None: ...
     def stop(self) -> None: ...
 
+_Account = tuple[str | None, str, float, float | None, int | None, Sequence[str] | None]
 _NextExit = tuple[str, Path | None, Sequence[str], Sequence[str], str, str, str | None]
 
 @final
@@ -129,7 +130,7 @@ class Exit:
         identity: Path,
         key: Path | None,
         host: str | None,
-        tokens: Sequence[str],
+        accounts: Sequence[_Account],
         rules: Sequence[str],
         control: str,
         watch: tuple[str, bool, str | None] | None,

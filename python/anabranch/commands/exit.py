@@ -11,9 +11,9 @@ from typing import Annotated
 import typer
 
 from anabranch import _core
+from anabranch.commands.clients import Clients, TokenFile, accounts
 from anabranch.commands.descriptors import allow_many
 from anabranch.commands.text import printable
-from anabranch.commands.tokens import kept_token
 from anabranch.commands.uplink import tell
 from anabranch.commands.watching import Watch, WatchOpen, say_where, watched_at
 from anabranch.errors import NoLivePartError
@@ -23,8 +23,9 @@ from anabranch.transfer.files import identity_file
 HELP = """Be the exit of proxies: connect to targets for them.
 
 `anabranch proxy` on another machine carries connections of its programs to here over several paths. Clients have to
-show the token in --token-file; the file is made if it does not exist. Without --allow all public addresses are
-allowed, and no others: clients do not reach this machine and private networks through it. Names are looked up here.
+show the token in --token-file; the file is made if it does not exist. Where clients have limits of their own, name
+them in a file by --clients. Without --allow all public addresses are allowed, and no others: clients do not reach
+this machine and private networks through it. Names are looked up here.
 
 The exit speaks HTTP/3 with CONNECT, so that other clients can use it too. Ctrl-C ends it.
 """
@@ -55,7 +56,8 @@ ClientCapacity = Annotated[
 
 
 def command(
-    token_file: Annotated[Path, typer.Option(help="File with the token of clients; made if it does not exist.")],
+    token_file: TokenFile = None,
+    clients: Clients = None,
     listen: Listen = None,
     allow: Annotated[
         list[str] | None,
@@ -80,9 +82,9 @@ def command(
     if not _core.HAS_LIVE:
         raise NoLivePartError
     place = place_of(listen, name, certificate, key)
-    tokens, shown = [kept_token(token_file)], watched_at(watch, watch_open)
+    known, shown = accounts(token_file, clients, with_targets=True), watched_at(watch, watch_open)
     allow_many()
-    own = _core.Exit(*place, tokens, allow or [], control, shown, None, client_control, client_capacity)
+    own = _core.Exit(*place, known, allow or [], control, shown, None, client_control, client_capacity)
     serve(own, token_file)
 
 
@@ -97,15 +99,18 @@ def place_of(
     return addresses, certificate or identity_file(), key, name or (socket.gethostname() if is_any else None)
 
 
-def serve(own: _core.Exit, token_file: Path) -> None:
+def serve(own: _core.Exit, token_file: Path | None) -> None:
     """Say what an exit or a relay does, until Ctrl-C; that is how it ends, and no failure."""
+    name = "NAME.token" if token_file is None else shlex.quote(token_file.name)
+    secret = "its token" if token_file is None else f"the token in {printable(str(token_file))}"
+    machine = "each client" if token_file is None else "the other machine"
     with suppress(KeyboardInterrupt):
         try:
             while True:
                 kind, lines, left = own.wait(LOOK_S) or (None, [], None)
                 if kind == "serving":
-                    typer.echo(f"anabranch proxy {shlex.quote(lines[0])} --token-file {shlex.quote(token_file.name)}")
-                    typer.echo(f"the token in {printable(str(token_file))} goes to the other machine", err=True)
+                    typer.echo(f"anabranch proxy {shlex.quote(lines[0])} --token-file {name}")
+                    typer.echo(f"{secret} goes to {machine}", err=True)
                 elif kind == "shown":
                     say_where(lines[0])
                 elif left is not None:

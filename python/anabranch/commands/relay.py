@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from anabranch import _core
+from anabranch.commands.clients import Clients, TokenFile, accounts
 from anabranch.commands.exit import (
     Certificate,
     ClientCapacity,
@@ -18,7 +19,6 @@ from anabranch.commands.exit import (
     place_of,
     serve,
 )
-from anabranch.commands.tokens import kept_token
 from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit
 from anabranch.commands.via import Via
 from anabranch.commands.watching import Watch, WatchOpen, watched_at
@@ -35,7 +35,8 @@ sender of more is held up. A relay reads what passes, as an exit does. Ctrl-C en
 def command(
     url: Url,
     exit_token_file: Annotated[Path, typer.Option(help="File with the token of the exit, or of the next relay.")],
-    token_file: Annotated[Path, typer.Option(help="File with the token of clients; made if it does not exist.")],
+    token_file: TokenFile = None,
+    clients: Clients = None,
     via: Via = None,
     backup: Backup = None,
     control: Annotated[str, typer.Option("--control", "-C", help="Congestion control to the exit and back.")] = CONTROL,
@@ -55,6 +56,6 @@ def command(
         raise NoLivePartError
     exit_ = next_exit(url, authorities, (via, backup), exit_token_file, (control, capacity))
     place = place_of(listen, name, certificate, key)
-    tokens, shown = [kept_token(token_file)], watched_at(watch, watch_open)
-    own = _core.Exit(*place, tokens, [], CONTROL, shown, exit_, client_control, client_capacity)
+    known, shown = accounts(token_file, clients, with_targets=False), watched_at(watch, watch_open)
+    own = _core.Exit(*place, known, [], CONTROL, shown, exit_, client_control, client_capacity)
     serve(own, token_file)

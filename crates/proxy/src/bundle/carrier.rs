@@ -11,10 +11,12 @@ use tokio::time::{Instant, sleep_until};
 use super::Store;
 use super::line::Line;
 use super::state::{Ending, Next, State};
+use super::turns::Turn;
 use crate::flow::FlowError;
 use crate::flow::frame::{Frame, Frames};
 use crate::flow::receiver::FIRST_WINDOW;
 use crate::ledger::Flowing;
+use crate::meter::Limits;
 use crate::tunnel::{Carried, Receives, Sends};
 
 /// A flow at one end. Its subflows come and go.
@@ -31,6 +33,9 @@ pub(crate) struct Flow {
     pub(super) changed: Notify,
     /// The flow over which a relay carries this one on.
     pub(super) beyond: OnceLock<Weak<Self>>,
+    /// The most that its client may send and receive.
+    pub(super) limits: Limits,
+    turn: OnceLock<Turn>,
 }
 
 /// Why a subflow ends before its flow.
@@ -87,6 +92,11 @@ impl Flowing for Flow {
 impl Flow {
     /// A flow without subflows, whose bytes are counted in a store.
     pub fn new(store: Arc<Store>) -> Arc<Self> {
+        Self::within(store, None)
+    }
+
+    /// A flow of a client with limits.
+    pub fn within(store: Arc<Store>, limits: Limits) -> Arc<Self> {
         let [to_send, to_take, room, changed] = std::array::from_fn(|_| Notify::new());
         Arc::new(Self {
             store,
@@ -96,11 +106,29 @@ impl Flow {
             room,
             changed,
             beyond: OnceLock::new(),
+            limits,
+            turn: OnceLock::new(),
         })
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes in bytes in turns from now on.
+    pub fn take_turns(&self, turn: Turn) {
+        // It has one place.
+        let _ = self.turn.set(turn);
+    }
+
+    /// Its place among others, if it has one.
+    pub fn turn(&self) -> Option<&Turn> {
+        self.turn.get()
+    }
+
+    /// Bytes that wait for a line.
+    pub fn backlog(&self) -> u64 {
+        self.lock().sender.backlog()
     }
 
     /// Bytes that streams of a line have carried, in the direction that has carried more.

@@ -101,6 +101,7 @@ impl Flow {
     async fn pass_to(&self, other: &Self) {
         loop {
             other.room().await;
+            self.may_send().await;
             let piece = self.next_piece().await;
             let count = piece.as_ref().map_or(0, |piece| piece.len() as u64);
             let is_over = piece.is_none();
@@ -143,6 +144,7 @@ impl Flow {
 
     async fn take_out(&self, writer: &mut (impl AsyncWrite + Unpin)) -> Result<(), ()> {
         loop {
+            self.may_send().await;
             let Some(mut piece) = self.next_piece().await else {
                 let shut = writer.shutdown().await.map_err(|_| ());
                 self.has_taken_all();
@@ -154,8 +156,21 @@ impl Flow {
         }
     }
 
-    /// Waits until there is room to take something in.
+    /// Waits until the client may send more.
+    async fn may_send(&self) {
+        if let Some(limits) = &self.limits {
+            limits.out.ready().await;
+        }
+    }
+
+    /// Waits until there is room to take something in, and its client may receive it.
     async fn room(&self) {
+        if let Some(limits) = &self.limits {
+            limits.into.ready().await;
+        }
+        if let Some(turn) = self.turn() {
+            turn.come().await;
+        }
         let room = self.until(&self.room, |state| {
             let now = Instant::now();
             let (was_bulk, room) = (state.is_bulk(now), state.make_room(&self.store, now));
@@ -170,9 +185,9 @@ impl Flow {
 
     /// Takes in bytes, or their end.
     fn put(&self, piece: Option<Bytes>) {
+        let count = piece.as_ref().map_or(0, |piece| piece.len() as u64);
         let is_large = {
             let mut state = self.lock();
-            let count = piece.as_ref().map_or(0, |piece| piece.len() as u64);
             match piece {
                 Some(piece) => state.sender.write(piece),
                 None => state.sender.finish(),
@@ -180,6 +195,12 @@ impl Flow {
             state.account(&self.store);
             state.note(count, 0)
         };
+        if let Some(limits) = &self.limits {
+            limits.into.note(Instant::now(), count);
+        }
+        if let Some(turn) = self.turn() {
+            turn.note(count);
+        }
         if is_large {
             self.changed.notify_waiters();
         }
@@ -197,6 +218,9 @@ impl Flow {
 
     /// Notes that bytes were taken out.
     fn has_taken(&self, count: u64) {
+        if let Some(limits) = &self.limits {
+            limits.out.note(Instant::now(), count);
+        }
         let (is_large, is_urgent) = {
             let mut state = self.lock();
             state.account(&self.store);

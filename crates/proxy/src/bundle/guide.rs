@@ -46,9 +46,9 @@ impl Next {
         Self { bps: known.reduce(u64::saturating_add), waiting }
     }
 
-    /// This loop as it is for one of the loops before, of which this number have the rate together.
-    pub fn of_each(self, loops: usize) -> Self {
-        Self { bps: self.bps.map(|bps| bps / loops.max(1) as u64), ..self }
+    /// This loop as it is for one of the loops before, which has this part of its rate.
+    pub fn part(self, part: f64) -> Self {
+        Self { bps: self.bps.map(|bps| (bps as f64 * part.clamp(0.0, 1.0)) as u64), ..self }
     }
 
     /// The rate that is told: more than that of the next loop while little waits for it. The loop before rests below what it is

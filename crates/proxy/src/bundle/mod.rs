@@ -10,6 +10,7 @@ pub(crate) mod guide;
 pub(crate) mod line;
 mod silence;
 mod state;
+pub(crate) mod turns;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};

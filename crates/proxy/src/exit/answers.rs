@@ -9,13 +9,16 @@ use bytes::Bytes;
 use h3::ext::Protocol as Carried;
 use h3::server::{RequestResolver, RequestStream};
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use super::bundles::{Far, Place, Proxy};
 use super::{CONTROL, Exit, PATIENCE, Peer, control, line_control};
+use crate::accounts::Known;
 use crate::bundle::carrier::Flow;
 use crate::bundle::greeting::{FLOW, Greeting, LINE, MARKS, Part, Unreadable};
 use crate::bundle::line::Line;
+use crate::bundle::turns::{SHARE, Share};
 use crate::http3::{Adapter, BidiStream};
 use crate::ledger::Counter;
 use crate::packets::carrier::PacketFlow;
@@ -33,16 +36,18 @@ impl Exit {
         // A request that does not come in time is dropped, which resets its stream.
         let Ok(Ok((request, mut stream))) = timeout(PATIENCE, resolver.resolve_request()).await else { return };
         let shown = request.headers().get(header::PROXY_AUTHORIZATION).map(HeaderValue::as_bytes);
-        let Some(shown) = shown.filter(|shown| self.tokens.accept(shown)) else {
+        let Some(client) = shown.and_then(|shown| self.accounts.find(shown)) else {
             return refuse(&mut stream, Unreached::Unknown.status(), Some(Unreached::Unknown)).await;
         };
         if peer.known.fetch_add(1, Ordering::Relaxed) == 0 {
             peer.welcome();
             choose(&peer.session, &request);
         }
+        // A connection is that of the client that has shown its token first.
+        let _ = peer.client.set(client.clone());
         let carried = request.extensions().get::<Carried>();
         let target = match carried {
-            _ if request.method() == Method::OPTIONS => return self.greet(&mut stream, shown, &request, peer).await,
+            _ if request.method() == Method::OPTIONS => return self.greet(&mut stream, &client, &request, peer).await,
             _ if request.method() != Method::CONNECT => {
                 return refuse(&mut stream, StatusCode::NOT_IMPLEMENTED, None).await;
             }
@@ -54,14 +59,17 @@ impl Exit {
         match (peer.line.get(), read::<Part>(&request, FLOW)) {
             (_, Err(Unreadable)) | (None, Ok(Some(_))) => refuse(&mut stream, StatusCode::BAD_REQUEST, None).await,
             (Some((proxy, line)), Ok(Some(part))) => {
-                self.take_part(stream, (&target, carried.is_some()), part, (peer, proxy, line)).await;
+                let Ok(share) = read::<Share>(&request, SHARE) else {
+                    return refuse(&mut stream, StatusCode::BAD_REQUEST, None).await;
+                };
+                self.take_part(stream, (&target, carried.is_some()), (part, share), (peer, proxy, line)).await;
             }
-            (_, Ok(None)) => self.connect(stream, &target, carried.is_some(), peer).await,
+            (_, Ok(None)) => self.connect(stream, &target, carried.is_some(), (peer, &client)).await,
         }
     }
 
     /// Answers the first request of a proxy, which says what line the connection is.
-    async fn greet(&self, stream: &mut ServerStream, shown: &[u8], request: &Request<()>, peer: &Peer) {
+    async fn greet(&self, stream: &mut ServerStream, client: &Arc<Known>, request: &Request<()>, peer: &Peer) {
         let greeting = match read::<Greeting>(request, LINE) {
             Ok(Some(greeting)) => greeting,
             Ok(None) => return refuse(stream, StatusCode::NO_CONTENT, None).await,
@@ -72,7 +80,7 @@ impl Exit {
         }
         let named = request.headers().get(CONTROL).and_then(|value| value.to_str().ok());
         let first = (peer.remote(), named.and_then(|name| line_control(name, self.knows_capacity).ok()));
-        let Ok(proxy) = self.proxies.find(shown, greeting.bundle, first) else {
+        let Ok(proxy) = self.proxies.find(client, greeting.bundle, first) else {
             return refuse(stream, StatusCode::INTERNAL_SERVER_ERROR, None).await;
         };
         let line = Line::new(greeting.number, greeting.is_backup, peer.session.clone(), peer.flows.data());
@@ -95,7 +103,7 @@ impl Exit {
             return;
         }
         // The rate of the next loop is for all proxies that have flows.
-        let look = || self.onward.next(proxy.ledger.queued()).of_each(self.proxies.busy().len());
+        let look = || self.onward.next(proxy.ledger.queued()).part(self.proxies.part(&proxy));
         let look = self.onward.seen().map(|_| look);
         tokio::select! {
             () = line.exchange(&proxy.bundle, datagrams, look) => {}
@@ -108,12 +116,12 @@ impl Exit {
         &self,
         mut stream: ServerStream,
         (target, is_packets): (&Target, bool),
-        part: Part,
+        (part, share): (Part, Option<Share>),
         (peer, proxy, line): (&Peer, &Arc<Proxy>, &Arc<Line>),
     ) {
         let dialed = match proxy.place(part) {
             Place::First(give) => {
-                let dialed = self.begin_flow((target, is_packets), part.flow, proxy).await;
+                let dialed = self.begin_flow((target, is_packets), (part.flow, share), proxy).await;
                 if dialed.is_err() {
                     proxy.ends(part.flow);
                 }
@@ -161,14 +169,14 @@ impl Exit {
     async fn begin_flow(
         &self,
         (target, is_packets): (&Target, bool),
-        number: u64,
+        (number, share): (u64, Option<Share>),
         proxy: &Arc<Proxy>,
     ) -> Result<Far, Unreached> {
-        let permit = self.room.clone().try_acquire_owned().map_err(|_| Unreached::Busy)?;
-        let own = proxy.clone();
+        let (own, client) = (proxy.clone(), &proxy.client);
+        let permit = (self.enter()?, client.enter()?);
         if is_packets {
-            let ahead = self.onward.open_packets(target).await?;
-            let (flow, mut take) = PacketFlow::new();
+            let ahead = self.onward.open_packets(target, client).await?;
+            let (flow, mut take) = PacketFlow::new(client.limits.clone());
             let far = Far::Packets(flow.clone());
             let entry = proxy.ledger.enter(target, true, flow.clone());
             tokio::spawn(async move {
@@ -178,8 +186,11 @@ impl Exit {
             });
             return Ok(far);
         }
-        let ahead = self.onward.open(target).await?;
-        let flow = Flow::new(self.store.clone());
+        let ahead = self.onward.open(target, client, proxy.share).await?;
+        let flow = Flow::within(self.store.clone(), client.limits.clone());
+        if let Some(share) = share {
+            proxy.turns.enter(share, &flow);
+        }
         let far = Far::Bytes(flow.clone());
         let entry = proxy.ledger.enter(target, false, flow.clone());
         tokio::spawn(async move {
@@ -190,19 +201,31 @@ impl Exit {
         Ok(far)
     }
 
+    /// The right to another connection, which is held until that ends.
+    fn enter(&self) -> Result<OwnedSemaphorePermit, Unreached> {
+        self.room.clone().try_acquire_owned().map_err(|_| Unreached::Busy)
+    }
+
     /// Connects to a target, and carries its bytes or packets over one stream.
-    async fn connect(&self, mut stream: ServerStream, target: &Target, is_packets: bool, peer: &Peer) {
-        let Ok(_permit) = self.room.clone().try_acquire_owned() else {
-            return refuse(&mut stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
+    async fn connect(
+        &self,
+        mut stream: ServerStream,
+        target: &Target,
+        is_packets: bool,
+        (peer, client): (&Peer, &Arc<Known>),
+    ) {
+        let _permit = match self.enter().and_then(|own| Ok((own, client.enter()?))) {
+            Ok(permit) => permit,
+            Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
         };
         let quic = peer.session.connection();
         if is_packets {
             let datagrams = peer.flows.of(stream.id().into_inner());
-            let ahead = match self.onward.open_packets(target).await {
+            let ahead = match self.onward.open_packets(target, client).await {
                 Ok(ahead) => ahead,
                 Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
             };
-            let (flow, mut take) = PacketFlow::new();
+            let (flow, mut take) = PacketFlow::new(client.limits.clone());
             let _entry = peer.ledger().enter(target, true, flow.clone());
             if stream.send_response(accepted(true)).await.is_err() {
                 return;
@@ -211,11 +234,12 @@ impl Exit {
             let part = flow.attach(None, datagrams, (sends, Receiving::new(receives)), quic.clone());
             tokio::join!(part, ahead.join(&flow, &mut take));
         } else {
-            let ahead = match self.onward.open(target).await {
+            let share = Share { client: client.number, weight: client.weight };
+            let ahead = match self.onward.open(target, client, share).await {
                 Ok(ahead) => ahead,
                 Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
             };
-            let counter = Arc::<Counter>::default();
+            let counter = Arc::new(Counter { limits: client.limits.clone(), ..Counter::default() });
             let _entry = peer.ledger().enter(target, false, counter.clone());
             if stream.send_response(accepted(false)).await.is_err() {
                 return;

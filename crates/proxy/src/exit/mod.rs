@@ -29,6 +29,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use self::bundles::{Proxies, Proxy};
 use self::onward::Onward;
+use crate::accounts::{Accounts, Known};
 use crate::bundle::Store;
 use crate::bundle::guide::{Next, set_capacities};
 use crate::bundle::line::Line;
@@ -37,7 +38,6 @@ use crate::http3::{self, ALPN, Budget};
 use crate::ledger::Ledger;
 use crate::packets::flows::Flows;
 use crate::rules::Rules;
-use crate::token::Tokens;
 use crate::tunnel::{Carried, Leaving};
 use crate::uplink::{self, UplinkState};
 use crate::watch::{self, Shows, WatchError, Watching, lines_of, show};
@@ -76,8 +76,8 @@ pub struct ExitService {
     pub identity: Identity,
     /// Name or address in the URL, if it is not that of the first socket.
     pub host: Option<String>,
-    /// The tokens that clients show.
-    pub tokens: Tokens,
+    /// The clients that are served.
+    pub accounts: Accounts,
     /// Where flows are carried on.
     pub onward: Course,
     /// The control for what is sent to clients that name no other.
@@ -160,7 +160,7 @@ pub async fn exit(service: ExitService, events: Events<ExitEvent>) {
 }
 
 async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), ExitError> {
-    let ExitService { addresses, identity, host, tokens, onward, control, always, capacity, watch } = service;
+    let ExitService { addresses, identity, host, accounts, onward, control, always, capacity, watch } = service;
     let servers = listen(&addresses, &identity).await?;
     let address = servers.first().ok_or(ExitError::Nowhere)?.address();
     let host = host.unwrap_or_else(|| address.ip().to_string());
@@ -182,7 +182,7 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
     };
     let (onward, keeping) = Onward::begin(onward, store.clone(), events.clone());
     let exit = Arc::new(Exit {
-        tokens,
+        accounts,
         onward,
         control,
         proxies,
@@ -293,14 +293,14 @@ impl Shows for Shown {
 
     fn peers(&self) -> Vec<watch::Peer> {
         let proxy = |proxy: Arc<Proxy>| watch::Peer {
-            name: proxy.remote.clone(),
+            name: proxy.name(),
             is_known: true,
             lines: lines_of(proxy.bundle.lines()),
             ledger: proxy.ledger.clone(),
             is_onward: false,
         };
         let client = |peer: Arc<Peer>| watch::Peer {
-            name: peer.remote(),
+            name: peer.at(&peer.remote()),
             is_known: peer.is_known(),
             lines: Vec::new(),
             ledger: peer.ledger.clone(),
@@ -315,7 +315,7 @@ impl Shows for Shown {
 
 /// What all connections of an exit share.
 struct Exit {
-    tokens: Tokens,
+    accounts: Accounts,
     onward: Onward,
     control: Protocol,
     proxies: Proxies,
@@ -335,6 +335,8 @@ struct Peer {
     flows: Flows,
     /// Number of requests that showed a token.
     known: AtomicU64,
+    /// The client, once it has shown its token.
+    client: OnceLock<Arc<Known>>,
     ledger: Arc<Ledger>,
     /// The proxy whose line the connection is, and the line.
     line: OnceLock<(Arc<Proxy>, Arc<Line>)>,
@@ -362,6 +364,7 @@ impl Exit {
             budget: Budget::of(MOST_UNKNOWN.into()),
             flows: Flows::new(session.connection().clone()),
             known: AtomicU64::new(0),
+            client: OnceLock::new(),
             ledger: Arc::default(),
             line: OnceLock::new(),
             session,
@@ -401,7 +404,7 @@ impl Exit {
         }
         // Without the connection nothing more arrives; what has arrived may still be on its way to its target.
         while tasks.join_next().await.is_some() {}
-        peer.line.get().is_none().then(|| Client::new(remote, peer.is_known(), peer.ledger.total()))
+        peer.line.get().is_none().then(|| Client::new(peer.at(&remote), peer.is_known(), peer.ledger.total()))
     }
 }
 
@@ -409,6 +412,11 @@ impl Peer {
     /// First address of the client.
     fn remote(&self) -> String {
         self.session.paths().first().map_or_else(String::new, |path| path.label.clone())
+    }
+
+    /// The client at an address.
+    fn at(&self, remote: &str) -> String {
+        self.client.get().map_or_else(|| remote.to_owned(), |client| client.at(remote))
     }
 
     /// Lets a client that has shown a token do more.

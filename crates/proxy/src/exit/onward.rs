@@ -10,9 +10,11 @@ use tokio::net::{TcpStream, UdpSocket};
 use tokio::sync::mpsc;
 
 use super::{Course, ExitEvent};
+use crate::accounts::Known;
 use crate::bundle::Store;
 use crate::bundle::carrier::Flow;
 use crate::bundle::guide::Next;
+use crate::bundle::turns::Share;
 use crate::dial::{dial, dial_packets};
 use crate::ledger::Counter;
 use crate::packets::carrier::PacketFlow;
@@ -84,24 +86,26 @@ impl Onward {
         }
     }
 
-    /// Connects to a target, or has the next exit connect to it.
+    /// Connects to a target for a client, or has the next exit connect to it. The client has a share of the lines there.
     ///
     /// # Errors
     /// If it cannot be reached.
-    pub async fn open(&self, target: &Target) -> Result<Ahead, Unreached> {
+    pub async fn open(&self, target: &Target, client: &Known, share: Share) -> Result<Ahead, Unreached> {
         match self {
-            Self::Targets(rules) => dial(target, rules).await.map(Ahead::Target),
-            Self::Uplink(uplink) => uplink.open(target).await.map(Ahead::Next),
+            Self::Targets(rules) => dial(target, client.rules.as_ref().unwrap_or(rules)).await.map(Ahead::Target),
+            Self::Uplink(uplink) => uplink.open_for(target, Some(share)).await.map(Ahead::Next),
         }
     }
 
-    /// Begins to exchange packets with a target.
+    /// Begins to exchange packets with a target for a client.
     ///
     /// # Errors
     /// If it cannot be reached.
-    pub async fn open_packets(&self, target: &Target) -> Result<PacketsAhead, Unreached> {
+    pub async fn open_packets(&self, target: &Target, client: &Known) -> Result<PacketsAhead, Unreached> {
         match self {
-            Self::Targets(rules) => dial_packets(target, rules).await.map(PacketsAhead::Target),
+            Self::Targets(rules) => {
+                dial_packets(target, client.rules.as_ref().unwrap_or(rules)).await.map(PacketsAhead::Target)
+            }
             Self::Uplink(uplink) => uplink.open_packets(target).await.map(PacketsAhead::Next),
         }
     }

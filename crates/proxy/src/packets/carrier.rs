@@ -19,6 +19,7 @@ use super::{PACKETS, SILENCE, Sink, Source};
 use crate::bundle::fastest;
 use crate::bundle::line::Line;
 use crate::ledger::Flowing;
+use crate::meter::Limits;
 use crate::tunnel::{Carried, Receives, Sends};
 
 /// For how long a flow waits for a line when it has none.
@@ -39,6 +40,8 @@ pub(crate) struct PacketFlow {
     heard_ms: AtomicU64,
     /// Subflows have come or gone, or the flow has ended.
     changed: Notify,
+    /// The most that its client may send and receive; packets beyond are dropped.
+    limits: Limits,
 }
 
 struct State {
@@ -88,7 +91,7 @@ impl Flowing for PacketFlow {
 
 impl PacketFlow {
     /// A flow without subflows, and the packets that will come over them.
-    pub fn new() -> (Arc<Self>, mpsc::Receiver<Bytes>) {
+    pub fn new(limits: Limits) -> (Arc<Self>, mpsc::Receiver<Bytes>) {
         let (give, take) = mpsc::channel(MOST_WAITING);
         let state = State {
             subflows: BTreeMap::new(),
@@ -104,6 +107,7 @@ impl PacketFlow {
             begun: Instant::now(),
             heard_ms: AtomicU64::new(0),
             changed: Notify::new(),
+            limits,
         };
         (Arc::new(flow), take)
     }
@@ -260,6 +264,9 @@ impl PacketFlow {
     fn deliver(&self, mut datagram: Bytes) {
         if datagram.first() == Some(&PACKETS) {
             datagram.advance(1);
+            if self.limits.as_ref().is_some_and(|limits| !limits.out.lets(Instant::now(), datagram.len() as u64)) {
+                return;
+            }
             self.note(0, datagram.len() as u64);
             // What comes too fast is dropped.
             let _ = self.give.try_send(datagram);
@@ -293,7 +300,11 @@ impl PacketFlow {
             if source.next(&mut packet).await.is_err() {
                 return;
             }
-            self.note(packet.len() as u64 - 1, 0);
+            let length = packet.len() as u64 - 1;
+            if self.limits.as_ref().is_some_and(|limits| !limits.into.lets(Instant::now(), length)) {
+                continue;
+            }
+            self.note(length, 0);
             // Without a subflow the packet is lost, as networks lose packets.
             if let Some(subflow) = self.lock().best()
                 && subflow.sender.send(&packet) == Fate::TooLarge

@@ -24,13 +24,14 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 pub(crate) use self::keep::Known;
 use self::keep::{Board, keep};
-use self::requests::{Stream, ask};
+use self::requests::{Stream, ask, plain};
 pub(crate) use self::spread::MOST_STREAMS;
 use self::spread::{Spread, spread};
 use crate::bundle::carrier::Flow;
 use crate::bundle::greeting::{BundleId, Greeting, Part};
 use crate::bundle::guide::{Next, set_capacities};
 use crate::bundle::line::Line;
+use crate::bundle::turns::{SHARE, Share, Turns};
 use crate::bundle::{Bundle, MOST_LINES, Store, fastest};
 use crate::capacity::Capacity;
 use crate::http3::Asking;
@@ -133,6 +134,8 @@ pub(crate) struct Seen {
     pub ledger: Arc<Ledger>,
     /// What waits in flows.
     pub store: Arc<Store>,
+    /// Turns of the clients of a relay.
+    turns: Arc<Turns>,
     board: Board,
     bundle: OnceLock<Arc<Bundle>>,
     /// What a relay tells the exit of the loop after it, for data that come from there.
@@ -221,8 +224,8 @@ impl Uplink {
     ) -> (Self, impl Future<Output = ()> + Send) {
         let (exit, ways) = (Arc::new(exit), Arc::new(Ways(watch::channel(Vec::new()).0)));
         let board = Board::new(&exit, tell);
-        let seen =
-            Arc::new(Seen { ledger: Arc::default(), store, board, bundle: OnceLock::new(), onward: OnceLock::new() });
+        let (bundle, onward) = (OnceLock::new(), OnceLock::new());
+        let seen = Arc::new(Seen { ledger: Arc::default(), store, turns: Arc::default(), board, bundle, onward });
         let uplink = Self { exit: exit.clone(), ways: ways.clone(), next: Arc::default(), seen: seen.clone() };
         (uplink, keep_all(exit, ways, seen))
     }
@@ -237,8 +240,19 @@ impl Uplink {
     /// # Errors
     /// If there is no line to the exit, or the exit does not reach the target.
     pub async fn open(&self, target: &Target) -> Result<Tunnel, Unreached> {
+        self.open_for(target, None).await
+    }
+
+    /// Opens a flow to a target for a client, which may have a share of the lines.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn open_for(&self, target: &Target, share: Option<Share>) -> Result<Tunnel, Unreached> {
         let flow = Flow::new(self.seen.store.clone());
-        self.begin(&flow, target).await?;
+        if let Some(share) = share {
+            self.seen.turns.enter(share, &flow);
+        }
+        self.begin(&flow, target, share).await?;
         let entry = self.seen.ledger.enter(target, false, flow.clone());
         Ok(Tunnel(flow, entry))
     }
@@ -248,16 +262,23 @@ impl Uplink {
     /// # Errors
     /// As [`Self::open`].
     pub async fn open_packets(&self, target: &Target) -> Result<Packets, Unreached> {
-        let (flow, take) = PacketFlow::new();
-        self.begin(&flow, target).await?;
+        let (flow, take) = PacketFlow::new(None);
+        self.begin(&flow, target, None).await?;
         let entry = self.seen.ledger.enter(target, true, flow.clone());
         Ok(Packets { flow, take, _entry: entry })
     }
 
     /// Opens a flow, and begins to carry it.
-    async fn begin<F: Spread>(&self, flow: &Arc<F>, target: &Target) -> Result<(), Unreached> {
+    async fn begin<F: Spread>(&self, flow: &Arc<F>, target: &Target, share: Option<Share>) -> Result<(), Unreached> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let (way, stream) = self.ask(|exit| F::request(exit, target, Part { flow: number, joins: false })).await?;
+        let request = |exit: &Exit| {
+            let mut request = F::request(exit, target, Part { flow: number, joins: false });
+            if let Some(share) = share {
+                request.headers_mut().insert(SHARE, plain(&share.write()));
+            }
+            request
+        };
+        let (way, stream) = self.ask(request).await?;
         // The first bytes find a subflow.
         let first = (way.line.id, flow.attach(way, stream));
         let more = (self.exit.clone(), self.ways.0.subscribe());

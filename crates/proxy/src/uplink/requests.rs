@@ -66,6 +66,6 @@ impl Exit {
     }
 }
 
-fn plain(text: &str) -> HeaderValue {
+pub(super) fn plain(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).expect("it is made of digits and letters")
 }

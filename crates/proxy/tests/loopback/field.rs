@@ -7,6 +7,7 @@ use anabranch_live::control::named;
 use anabranch_live::running::{Events, Running};
 use anabranch_live::security::Identity;
 use anabranch_live::url::Url;
+use anabranch_proxy::accounts::{Account, Accounts};
 use anabranch_proxy::doors::{Door, Kind, Password};
 use anabranch_proxy::exit::{Course, ExitEvent, ExitService, exit};
 use anabranch_proxy::proxy::{ProxyEvent, ProxyService, proxy};
@@ -49,7 +50,7 @@ fn start_exit_with(address: &str, identity: Identity, onward: Course) -> Running
         addresses: vec![address.parse().unwrap()],
         identity,
         host: None,
-        tokens: [token(SECRET)].into_iter().collect(),
+        accounts: Accounts::new(vec![Account::of(token(SECRET))]).unwrap(),
         onward,
         control: named("lia").unwrap(),
         always: None,

@@ -1,0 +1,90 @@
+"""The clients of an exit or a relay, as a file names them, with their limits."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from anabranch import _core
+from anabranch.commands.tokens import kept_token
+from anabranch.errors import ScenarioError, did_you_mean
+
+if TYPE_CHECKING:
+    from anabranch._core import _Account
+
+Clients = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="TOML file that names clients, each with a token and limits of its own."),
+]
+
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(help="File with the token of all clients; made if it does not exist. Or give --clients."),
+]
+
+KEYS = ("token-file", "weight", "rate", "connections", "allow")
+
+
+def accounts(token_file: Path | None, clients: Path | None, *, with_targets: bool) -> list[_Account]:
+    """Give those who are served: who shows the token in a file, and clients that another file names.
+
+    Raises
+    ------
+    ScenarioError
+        There is neither file, or one cannot be used.
+    """
+    if token_file is None and clients is None:
+        raise ScenarioError(
+            "clients show a token; name a file for it by --token-file, or one that lists clients by --clients"
+        )
+    found: list[_Account] = []
+    if token_file is not None:
+        found.append((None, kept_token(token_file), 1.0, None, None, None))
+    if clients is not None:
+        try:
+            tables = tomllib.loads(clients.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ScenarioError(f"{clients}: {error}") from error
+        if not tables:
+            raise ScenarioError(f'{clients}: it names no client; one is [office] with token-file = "office.token"')
+        keys = KEYS if with_targets else KEYS[:-1]
+        found += [_account(clients, name, table, keys) for name, table in tables.items()]
+    return found
+
+
+def _account(file: Path, name: str, table: Any, keys: tuple[str, ...]) -> _Account:
+    """Read the table of a client."""
+    if not isinstance(table, dict):
+        raise ScenarioError(f"{file}: `{name}` must be a table [{name}] with {', '.join(keys)}")
+    if not name.isprintable() or len(name) > 64 or " " in name or not name:
+        raise ScenarioError(f"{file}: `{name[:64]!a}` is no name; names have 1 to 64 signs and no blanks")
+    for key in table:
+        if key not in keys:
+            hint = "; the exit alone decides on targets" if key in KEYS else did_you_mean(key, keys)
+            raise ScenarioError(f"{file}: [{name}] has no key `{key}`{hint}; it may have {', '.join(keys)}")
+
+    def take(key: str, kind: type | tuple[type, ...], what: str) -> Any:
+        value = table.get(key)
+        if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+            raise ScenarioError(f"{file}: [{name}] {key} must be {what}")
+        return value
+
+    token = take("token-file", str, 'a text, the name of a file, such as "office.token"')
+    if token is None:
+        raise ScenarioError(f'{file}: [{name}] needs token-file, such as token-file = "{name}.token"')
+    weight = take("weight", (int, float), "a number, such as 2")
+    connections = take("connections", int, "a whole number")
+    if connections is not None and connections < 1:
+        raise ScenarioError(f"{file}: [{name}] connections must be at least 1")
+    rate = take("rate", str, 'a text with a unit, such as "50 Mbit/s"')
+    allow = take("allow", list, 'a list of texts, such as ["public:443"]')
+    if allow is not None and not (allow and all(isinstance(text, str) for text in allow)):
+        raise ScenarioError(f'{file}: [{name}] allow must be a list of texts, such as ["public:443"]')
+    try:
+        bps = None if rate is None else _core.parse_rate(rate)
+    except ValueError as error:
+        raise ScenarioError(f"{file}: [{name}] rate: {error}") from error
+    return name, kept_token(file.parent / token), float(1.0 if weight is None else weight), bps, connections, allow

@@ -1,0 +1,275 @@
+"""Clients of an exit and a relay that a file names: their limits, and their shares of the lines of a relay."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import sys
+import threading
+import time
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from anabranch import _core
+from anabranch.commands.clients import accounts
+from anabranch.errors import ScenarioError
+from command import run
+from running_programs import LONG_S, Lines, end, start
+from test_proxy import free_port
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+pytestmark = [
+    pytest.mark.skipif(not _core.HAS_LIVE, reason="this build has no proxies"),
+    pytest.mark.skipif(sys.platform != "linux", reason="targets have several addresses of this machine"),
+]
+
+PIECE = bytes(1 << 16)
+
+
+class Target:
+    """A server that sends for ever, or receives, as the first byte of a connection says."""
+
+    def __init__(self) -> None:
+        self.door = socket.create_server(("127.0.0.1", 0))
+        self.received: dict[bytes, int] = {}
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        return int(self.door.getsockname()[1])
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                peer, _ = self.door.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._answer, args=(peer,), daemon=True).start()
+
+    def _answer(self, peer: socket.socket) -> None:
+        with peer:
+            try:
+                asked = peer.recv(1)
+                while asked == b"s":
+                    peer.sendall(PIECE)
+                while asked and (came := len(peer.recv(1 << 16))):
+                    self.received[asked] = self.received.get(asked, 0) + came
+            except OSError:
+                pass
+
+
+@pytest.fixture
+def target() -> Iterator[Target]:
+    target = Target()
+    yield target
+    target.door.close()
+
+
+@pytest.fixture
+def programs() -> Iterator[list[Lines]]:
+    programs: list[Lines] = []
+    yield programs
+    end(*reversed(programs))
+
+
+def connect(socks: str, port: int, host: str = "127.0.0.1") -> socket.socket | None:
+    """Connect to a port of this machine through a proxy; None if it says no."""
+    door = socks.removeprefix("socks5h://").rsplit(":", 1)
+    own = socket.create_connection((door[0], int(door[1])), LONG_S)
+    own.sendall(b"\x05\x01\x00\x05\x01\x00\x01" + socket.inet_aton(host) + struct.pack(">H", port))
+    with own.makefile("rb", buffering=0) as said:
+        answer = b"".join(said.read(1) or b"" for _ in range(12))
+    if answer[3] == 0:
+        return own
+    own.close()
+    return None
+
+
+def url_of(program: Lines) -> str:
+    return program.until("anabranch proxy ").split("'")[1]
+
+
+def listen() -> tuple[str, str]:
+    return "--listen", f"127.0.0.1:{free_port(socket.SOCK_DGRAM)}"
+
+
+def proxied(programs: list[Lines], url: str, token: Path) -> str:
+    """Start a proxy; give its door."""
+    programs.append(start("proxy", url, "--token-file", str(token), "--socks", "127.0.0.1:0"))
+    return programs[-1].until("socks5h://")
+
+
+def sent_mbps(stack: ExitStack, socks: str, port: int, count: int) -> Callable[[], float]:
+    """Receive over some connections; gives a function that gives the rate since its last call."""
+    had = [0] * count
+
+    def take(number: int, own: socket.socket) -> None:
+        try:
+            while came := len(own.recv(1 << 18)):
+                had[number] += came
+        except OSError:
+            pass
+
+    for number in range(count):
+        own = connect(socks, port)
+        assert own is not None
+        stack.enter_context(closing(own))
+        own.sendall(b"s")
+        threading.Thread(target=take, args=(number, own), daemon=True).start()
+    last = [0, time.monotonic()]
+
+    def rate() -> float:
+        now, sum_ = time.monotonic(), sum(had)
+        mbps = 8e-6 * (sum_ - last[0]) / (now - last[1])
+        last[:] = sum_, now
+        return mbps
+
+    return rate
+
+
+def given_mbps(stack: ExitStack, socks: str, target: Target, mark: bytes, count: int) -> Callable[[], float]:
+    """Send over some connections; gives a function that gives the rate of arrival since its last call."""
+
+    def give(own: socket.socket) -> None:
+        try:
+            own.sendall(mark)
+            while True:
+                own.sendall(PIECE)
+        except OSError:
+            pass
+
+    for _ in range(count):
+        own = connect(socks, target.port)
+        assert own is not None
+        stack.enter_context(closing(own))
+        threading.Thread(target=give, args=(own,), daemon=True).start()
+    last = [0, time.monotonic()]
+
+    def rate() -> float:
+        now, sum_ = time.monotonic(), target.received.get(mark, 0)
+        mbps = 8e-6 * (sum_ - last[0]) / (now - last[1])
+        last[:] = sum_, now
+        return mbps
+
+    return rate
+
+
+def test_a_client_has_the_rate_the_connections_and_the_targets_of_its_own(
+    target: Target, programs: list[Lines], tmp_path: Path
+) -> None:
+    (tmp_path / "clients.toml").write_text(
+        '[office]\ntoken-file = "office.token"\nrate = "20 Mbit/s"\nconnections = 2\n'
+        f'[guest]\ntoken-file = "guest.token"\nallow = ["127.0.0.1:{target.port}"]\n',
+        encoding="utf-8",
+    )
+    allow = ("--allow", "127.0.0.0/8")
+    programs.append(start("exit", "--clients", str(tmp_path / "clients.toml"), *listen(), *allow))
+    url = url_of(programs[0])
+    office, guest = (proxied(programs, url, tmp_path / f"{name}.token") for name in ("office", "guest"))
+    with ExitStack() as stack:
+        down = sent_mbps(stack, office, target.port, 1)
+        up = given_mbps(stack, office, target, b"u", 1)
+        time.sleep(1)
+        down(), up()
+        time.sleep(2)
+        # Each direction has its own 20 Mbit/s.
+        assert down() == pytest.approx(20, rel=0.1)
+        assert up() == pytest.approx(20, rel=0.1)
+        assert connect(office, target.port) is None
+        # Who has no limits is not held up.
+        free = sent_mbps(stack, guest, target.port, 3)
+        time.sleep(1)
+        assert free() > 60
+        other = connect(guest, free_port(socket.SOCK_STREAM))
+        assert other is None
+    deadline = time.monotonic() + LONG_S
+    while (again := connect(office, target.port)) is None:
+        assert time.monotonic() < deadline, "connections that have ended do not count"
+    again.close()
+    end(programs.pop())
+    assert "guest 127.0.0.1:" in programs[0].until("guest 127.0.0.1:")
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("direction", ["up", "down"])
+def test_clients_share_the_lines_of_a_relay_by_weight_however_many_connections_they_have(
+    target: Target, programs: list[Lines], tmp_path: Path, direction: str
+) -> None:
+    (tmp_path / "clients.toml").write_text(
+        '[office]\ntoken-file = "office.token"\nweight = 3\n[guest]\ntoken-file = "guest.token"\n', encoding="utf-8"
+    )
+    token = ("--token-file", str(tmp_path / "exit.token"))
+    towards = ("--client-capacity", "40 Mbit/s") if direction == "down" else ()
+    programs.append(start("exit", *token, *listen(), "--allow", "127.0.0.1", *towards))
+    onward = ("--capacity", "40 Mbit/s") if direction == "up" else ()
+    programs.append(
+        start(
+            *("relay", url_of(programs[0]), "--exit-token-file", str(tmp_path / "exit.token"), *onward),
+            *("--clients", str(tmp_path / "clients.toml"), *listen()),
+        )
+    )
+    url = url_of(programs[1])
+    doors = [proxied(programs, url, tmp_path / f"{name}.token") for name in ("office", "guest")]
+    with ExitStack() as stack:
+        rates = []
+        for door, count, mark in zip(doors, (1, 6), (b"o", b"g"), strict=True):
+            if direction == "up":
+                rates.append(given_mbps(stack, door, target, mark, count))
+            else:
+                rates.append(sent_mbps(stack, door, target.port, count))
+        time.sleep(3)
+        for rate in rates:
+            rate()
+        time.sleep(4)
+        office, guest = (rate() for rate in rates)
+        print(direction, office, guest)
+        assert office + guest > 0.85 * 40
+        assert office / guest == pytest.approx(3, rel=0.2)
+
+
+def test_a_file_of_clients_that_cannot_be_used_is_refused_with_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "clients.toml"
+    for text, said in (
+        ("", "it names no client; one is [office]"),
+        ("x", "clients.toml: "),
+        ("office = 1", "`office` must be a table [office] with token-file"),
+        ("[office]", 'needs token-file, such as token-file = "office.token"'),
+        ("[office]\ntoken-file = 1", "token-file must be a text"),
+        ('[office]\ntoken-file = "t"\nwieght = 2', "has no key `wieght` (did you mean"),
+        ('[office]\ntoken-file = "t"\nweight = "2"', "weight must be a number"),
+        ('[office]\ntoken-file = "t"\nrate = 2', 'rate must be a text with a unit, such as "50 Mbit/s"'),
+        ('[office]\ntoken-file = "t"\nrate = "fast"', "[office] rate: "),
+        ('[office]\ntoken-file = "t"\nconnections = 0', "connections must be at least 1"),
+        ('[office]\ntoken-file = "t"\nallow = "public"', "allow must be a list of texts"),
+        ('["a b"]\ntoken-file = "t"', "is no name"),
+    ):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(ScenarioError) as error:
+            accounts(None, file, with_targets=True)
+        assert said in str(error.value), text
+    with pytest.raises(ScenarioError, match="by --clients"):
+        accounts(None, None, with_targets=True)
+    file.write_text('[office]\ntoken-file = "t"\nallow = ["public"]', encoding="utf-8")
+    with pytest.raises(ScenarioError, match="the exit alone decides on targets"):
+        accounts(None, file, with_targets=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[a]\ntoken-file = "t"\n[b]\ntoken-file = "t"', "`a` and `b` have the same token"),
+        ('[a]\ntoken-file = "t"\nweight = 0', "the weight of `a` must be from 0.001 to 1000"),
+        ('[a]\ntoken-file = "t"\nrate = "1 bit/s"', "the rate of `a` must be at least 1 kbit/s"),
+        ('[a]\ntoken-file = "t"\nallow = ["*"]', "`a`: `*` allows nothing"),
+    ],
+)
+def test_clients_that_cannot_be_are_refused_by_the_exit(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "clients.toml").write_text(text, encoding="utf-8")
+    done = run("exit", "--clients", str(tmp_path / "clients.toml"), "--listen", "127.0.0.1:0")
+    assert done.returncode == 2, done
+    assert said in done.stderr
