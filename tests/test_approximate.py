@@ -230,6 +230,7 @@ def test_rates_do_not_hang_on_the_unit(method):
 @pytest.mark.parametrize("method", METHODS)
 @given(st.integers(0, 2**32 - 1))
 @example(1_000_000_000)
+@example(64_878)
 @settings(max_examples=50)
 def test_numbers_far_apart_overload_nothing(method, seed):
     rng = np.random.default_rng(seed)

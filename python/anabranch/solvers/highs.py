@@ -47,6 +47,11 @@ class Highs:
             # The simplex method may lose its way from a basis that another scale has made a bad one.
             self._basis = None
             is_solved = self._run(program)
+        if not is_solved:
+            # The presolve may find no way where there is one, if numbers are far apart.
+            self._highs.setOptionValue("presolve", "off")
+            is_solved = self._run(program)
+            self._highs.setOptionValue("presolve", "choose")
         if not is_solved and interior_point:
             self._highs.setOptionValue("solver", "ipm")
             is_solved = self._run(program)
