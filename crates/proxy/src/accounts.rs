@@ -34,7 +34,7 @@ pub struct Account {
 pub enum AccountError {
     #[error("the weight of {0} must be from 0.001 to 1000")]
     Weight(String),
-    #[error("the rate of {0} must be at least 1 kbit/s")]
+    #[error("the rate of {0} must be at least 64 kbit/s")]
     Rate(String),
     #[error("the number of connections of {0} must be at least 1")]
     Connections(String),
@@ -43,7 +43,7 @@ pub enum AccountError {
 }
 
 /// The least rate of an account.
-const LEAST_RATE: f64 = 1e3;
+const LEAST_RATE: f64 = 64e3;
 
 impl Account {
     /// The account of all clients that show a token.
@@ -161,7 +161,7 @@ mod tests {
             assert!(refused(Account { weight, ..own.clone() }).contains("`one` must be from 0.001"));
         }
         for rate in [0.0, 1.0, f64::NAN, f64::INFINITY] {
-            assert!(refused(Account { rate: Some(Rate(rate)), ..own.clone() }).contains("at least 1 kbit/s"));
+            assert!(refused(Account { rate: Some(Rate(rate)), ..own.clone() }).contains("at least 64 kbit/s"));
         }
         assert!(refused(Account { connections: Some(0), ..own.clone() }).contains("at least 1"));
         let twice = Accounts::new(vec![own.clone(), Account { name: Some("two".to_owned()), ..own }]).unwrap_err();

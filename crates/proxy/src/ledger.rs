@@ -5,9 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use tokio::time::Instant;
-
-use crate::meter::Limits;
+use crate::meter::{Limits, Meter};
 use crate::target::Target;
 use crate::tunnel::Carried;
 
@@ -38,34 +36,14 @@ pub(crate) struct Counter {
 }
 
 impl Counter {
-    /// Waits until more may go into the stream.
-    pub async fn may_receive(&self) {
-        if let Some(limits) = &self.limits {
-            limits.into.ready().await;
-        }
+    /// What meters the bytes that the client sends.
+    pub fn sending(&self) -> Option<&Meter> {
+        self.limits.as_ref().map(|limits| &limits.out)
     }
 
-    /// Waits until more may come out of the stream.
-    pub async fn may_send(&self) {
-        if let Some(limits) = &self.limits {
-            limits.out.ready().await;
-        }
-    }
-
-    /// Counts bytes that went into the stream.
-    pub fn has_received(&self, bytes: u64) {
-        self.into_stream.fetch_add(bytes, Ordering::Relaxed);
-        if let Some(limits) = &self.limits {
-            limits.into.note(Instant::now(), bytes);
-        }
-    }
-
-    /// Counts bytes that came out of the stream.
-    pub fn has_sent(&self, bytes: u64) {
-        self.out_of_stream.fetch_add(bytes, Ordering::Relaxed);
-        if let Some(limits) = &self.limits {
-            limits.out.note(Instant::now(), bytes);
-        }
+    /// What meters the bytes that the client receives.
+    pub fn receiving(&self) -> Option<&Meter> {
+        self.limits.as_ref().map(|limits| &limits.into)
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anabranch_core::Rate;
+use bytes::Bytes;
 use tokio::time::{Instant, sleep_until};
 
 /// The time for which bytes may come at once after silence.
@@ -16,8 +17,14 @@ const BITS: f64 = 8.0;
 #[derive(Debug)]
 pub(crate) struct Meter {
     rate: Rate,
-    /// When what has passed is paid for.
-    next: Mutex<Instant>,
+    paid: Mutex<Paid>,
+}
+
+/// When what has passed is paid for: bytes and packets, and packets alone. So bytes leave packets their part.
+#[derive(Clone, Copy, Debug)]
+struct Paid {
+    all: Instant,
+    packets: Instant,
 }
 
 /// The most in both directions.
@@ -32,6 +39,16 @@ pub(crate) struct Meters {
 /// Meters where there is a limit.
 pub(crate) type Limits = Option<Arc<Meters>>;
 
+/// Waits until bytes may pass some meters, and gives these bytes: all that there are, or as many as pass at a time.
+pub(crate) async fn metered(bytes: &mut Bytes, meters: [Option<&Meter>; 2]) -> Bytes {
+    let most = meters.iter().flatten().map(|meter| meter.piece()).fold(bytes.len(), usize::min);
+    let piece = bytes.split_to(most);
+    for meter in meters.into_iter().flatten() {
+        meter.pass(piece.len() as u64).await;
+    }
+    piece
+}
+
 impl Meters {
     /// Meters of a rate in each direction.
     pub fn new(rate: Rate) -> Self {
@@ -39,41 +56,51 @@ impl Meters {
     }
 }
 
+/// The least number of bytes that pass at a time: a full packet.
+const LEAST_PIECE: usize = 1500;
+
 impl Meter {
     fn new(rate: Rate) -> Self {
-        Self { rate, next: Mutex::new(Instant::now()) }
+        let now = Instant::now();
+        Self { rate, paid: Mutex::new(Paid { all: now, packets: now }) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Instant> {
-        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Paid> {
+        self.paid.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until what has passed is paid for.
-    pub async fn ready(&self) {
-        loop {
-            let at = *self.lock();
-            if at <= Instant::now() {
-                return;
-            }
-            sleep_until(at).await;
-        }
+    /// The most bytes that pass at a time.
+    pub fn piece(&self) -> usize {
+        ((self.rate.0 / BITS * BURST.as_secs_f64()) as usize).max(LEAST_PIECE)
     }
 
-    /// Counts bytes that pass now; when they are paid for.
-    pub fn note(&self, now: Instant, bytes: u64) -> Instant {
-        let mut next = self.lock();
-        let from = (*next).max(now.checked_sub(BURST).unwrap_or(now));
-        *next = from + Duration::from_secs_f64(bytes as f64 * BITS / self.rate.0.max(1.0));
-        *next
+    /// Waits until bytes are paid for, in the order of the calls.
+    pub async fn pass(&self, bytes: u64) {
+        sleep_until(self.note(Instant::now(), bytes)).await;
+    }
+
+    /// Counts bytes that come now; when they are paid for.
+    fn note(&self, now: Instant, bytes: u64) -> Instant {
+        let paid = &mut *self.lock();
+        paid.all = self.after(now, paid.all, bytes);
+        paid.all
     }
 
     /// Whether a packet may pass now, which counts then.
     pub fn lets(&self, now: Instant, bytes: u64) -> bool {
-        let may_pass = *self.lock() <= now;
+        let paid = &mut *self.lock();
+        let may_pass = paid.packets <= now;
         if may_pass {
-            self.note(now, bytes);
+            paid.packets = self.after(now, paid.packets, bytes);
+            paid.all = self.after(now, paid.all, bytes);
         }
         may_pass
+    }
+
+    /// When bytes that come now are paid for, after others. Silence pays for some at the most.
+    fn after(&self, now: Instant, others: Instant, bytes: u64) -> Instant {
+        let from = others.max(now.checked_sub(BURST).unwrap_or(now));
+        from + Duration::from_secs_f64(bytes as f64 * BITS / self.rate.0.max(1.0))
     }
 }
 
@@ -85,12 +112,9 @@ mod tests {
     fn bytes_pass_at_the_rate_after_a_burst() {
         let meter = Meter::new(Rate(8e6));
         let begin = Instant::now() + Duration::from_secs(1);
-        // 1 MB/s: 50 kB at once, and 450 kB in 0.45 s. Each piece waits until those before are paid for.
-        let mut now = begin;
-        for _ in 0..50 {
-            now = now.max(meter.note(now, 10_000));
-        }
-        let took = now.duration_since(begin).as_secs_f64();
+        // 1 MB/s: 50 kB at once, and 450 kB in 0.45 s, over however many flows.
+        let last = (0..50).map(|_| meter.note(begin, 10_000)).max().unwrap();
+        let took = last.duration_since(begin).as_secs_f64();
         assert!((took - 0.45).abs() < 1e-6, "{took}");
     }
 
@@ -101,5 +125,29 @@ mod tests {
         // 100 packets of 1000 bytes a second, and five at once. 1000 packets come in a second.
         let passed = (0..1000).filter(|ms| meter.lets(begin + Duration::from_millis(*ms), 1000)).count();
         assert!((104..=106).contains(&passed), "{passed}");
+    }
+    #[test]
+    fn packets_pass_beside_bytes_that_take_all_and_bytes_leave_them_their_part() {
+        let meter = Meter::new(Rate(8e6));
+        let begin = Instant::now() + Duration::from_secs(1);
+        let (mut now, mut bytes, mut packets) = (begin, 0, 0);
+        while now < begin + Duration::from_secs(1) {
+            now = now.max(meter.note(now, 10_000));
+            bytes += 10_000;
+            // A packet of 1000 bytes each time: a tenth.
+            packets += u64::from(meter.lets(now, 1000));
+        }
+        assert!(packets >= 90 && bytes + 1000 * packets <= 1_070_000, "{bytes} bytes, {packets} packets");
+    }
+
+    #[tokio::test]
+    async fn bytes_wait_for_their_time() {
+        let (meter, begin) = (Meter::new(Rate(8e6)), Instant::now());
+        for _ in 0..10 {
+            meter.pass(10_000).await;
+        }
+        // 100 kB, of which 50 kB may come at once after silence; there was none.
+        assert!(begin.elapsed() >= Duration::from_millis(90), "{:?}", begin.elapsed());
+        assert_eq!((meter.piece(), Meter::new(Rate(64e3)).piece()), (50_000, 1500));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::iter::Sum;
 use std::ops::Add;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anabranch_live::quic::{Connection, VarInt};
@@ -13,6 +14,7 @@ use tokio::net::TcpStream;
 
 use crate::http3::{Receiver, Sender, close, read};
 use crate::ledger::Counter;
+use crate::meter::metered;
 
 /// The most bytes that are read from a connection at a time.
 const PIECE: usize = 32 << 10;
@@ -170,14 +172,17 @@ pub(crate) async fn carry(
 async fn carry_in(reader: &mut (impl AsyncRead + Unpin), sends: &mut impl Sends, counter: &Counter) -> Result<(), ()> {
     let mut piece = BytesMut::new();
     loop {
-        counter.may_receive().await;
         piece.reserve(PIECE);
         let read = reader.read_buf(&mut piece).await.map_err(|_| ())?;
         if read == 0 {
             return sends.finish().await.map_err(|_| ());
         }
-        counter.has_received(read as u64);
-        sends.send(piece.split().freeze()).await.map_err(|_| ())?;
+        counter.into_stream.fetch_add(read as u64, Ordering::Relaxed);
+        let mut bytes = piece.split().freeze();
+        while !bytes.is_empty() {
+            let piece = metered(&mut bytes, [counter.receiving(), None]).await;
+            sends.send(piece).await.map_err(|_| ())?;
+        }
     }
 }
 
@@ -186,10 +191,13 @@ async fn carry_out(
     writer: &mut (impl AsyncWrite + Unpin),
     counter: &Counter,
 ) -> Result<(), ()> {
-    while let Some(mut bytes) = receives.receive().await.map_err(|_| ())? {
-        counter.has_sent(bytes.remaining() as u64);
-        writer.write_all_buf(&mut bytes).await.map_err(|_| ())?;
-        counter.may_send().await;
+    while let Some(mut came) = receives.receive().await.map_err(|_| ())? {
+        let mut bytes = came.copy_to_bytes(came.remaining());
+        counter.out_of_stream.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        while !bytes.is_empty() {
+            let mut piece = metered(&mut bytes, [counter.sending(), None]).await;
+            writer.write_all_buf(&mut piece).await.map_err(|_| ())?;
+        }
     }
     writer.shutdown().await.map_err(|_| ())
 }

@@ -30,6 +30,9 @@ pub enum Unreached {
     /// The exit cannot serve so much at a time.
     #[error("the exit serves as many connections as it can")]
     Busy,
+    /// The relays on the way are too many, or lead in a circle.
+    #[error("the relays on the way are too many, or lead in a circle")]
+    Circle,
     /// There is no connection to the exit.
     #[error("the exit cannot be reached")]
     NoExit,
@@ -41,7 +44,7 @@ pub enum Unreached {
 impl Unreached {
     /// All reasons that an exit gives, with the name that stands for each in the header `proxy-status`
     /// [rfc9209, sec. 2.3].
-    const NAMES: [(Self, &str); 7] = [
+    const NAMES: [(Self, &str); 8] = [
         (Self::Unknown, "http_request_denied"),
         (Self::NotAllowed, "destination_ip_prohibited"),
         (Self::NoAddress, "dns_error"),
@@ -49,6 +52,7 @@ impl Unreached {
         (Self::TimedOut, "connection_timeout"),
         (Self::NoWay, "destination_ip_unroutable"),
         (Self::Busy, "connection_limit_reached"),
+        (Self::Circle, "proxy_loop_detected"),
     ];
 
     /// What the error of a connection means.
@@ -70,7 +74,7 @@ impl Unreached {
             Self::NotAllowed => StatusCode::FORBIDDEN,
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
             Self::Busy | Self::NoExit => StatusCode::SERVICE_UNAVAILABLE,
-            Self::NoAddress | Self::Refused | Self::NoWay | Self::Other => StatusCode::BAD_GATEWAY,
+            Self::NoAddress | Self::Refused | Self::NoWay | Self::Circle | Self::Other => StatusCode::BAD_GATEWAY,
         }
     }
 
@@ -102,7 +106,7 @@ impl Unreached {
             Self::Refused => Reply::Refused,
             Self::TimedOut => Reply::TimedOut,
             Self::NoWay => Reply::NoNetwork,
-            Self::Unknown | Self::Busy | Self::NoExit | Self::Other => Reply::Failed,
+            Self::Unknown | Self::Busy | Self::Circle | Self::NoExit | Self::Other => Reply::Failed,
         }
     }
 }

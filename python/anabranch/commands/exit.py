@@ -121,9 +121,9 @@ def serve(own: _core.Exit, token_file: Path | None) -> None:
             own.stop()
 
 
-def _line(address: str, is_known: bool, connections: int, sent: int, received: int) -> str:
+def _line(client: str, is_known: bool, connections: int, sent: int, received: int) -> str:
     """Say what a client has done."""
     if not is_known:
-        return f"{address} did not show the token"
+        return f"{client} did not show the token"
     count = "1 connection" if connections == 1 else f"{connections} connections"
-    return f"{address} had {count}: {bytes_text(sent)} to targets, {bytes_text(received)} from them"
+    return f"{client} had {count}: {bytes_text(sent)} to targets, {bytes_text(received)} from them"

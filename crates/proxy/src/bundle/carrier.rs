@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 use super::Store;
 use super::line::Line;
 use super::state::{Ending, Next, State};
-use super::turns::Turn;
+use super::turns::{Queued, Turn};
 use crate::flow::FlowError;
 use crate::flow::frame::{Frame, Frames};
 use crate::flow::receiver::FIRST_WINDOW;
@@ -89,6 +89,14 @@ impl Flowing for Flow {
     }
 }
 
+impl Queued for Flow {
+    fn backlog(&self) -> u64 {
+        let state = self.lock();
+        let works = state.subflows.values().any(|subflow| !subflow.line.is_doubted());
+        if works { state.sender.backlog() } else { 0 }
+    }
+}
+
 impl Flow {
     /// A flow without subflows, whose bytes are counted in a store.
     pub fn new(store: Arc<Store>) -> Arc<Self> {
@@ -124,11 +132,6 @@ impl Flow {
     /// Its place among others, if it has one.
     pub fn turn(&self) -> Option<&Turn> {
         self.turn.get()
-    }
-
-    /// Bytes that wait for a line.
-    pub fn backlog(&self) -> u64 {
-        self.lock().sender.backlog()
     }
 
     /// Bytes that streams of a line have carried, in the direction that has carried more.

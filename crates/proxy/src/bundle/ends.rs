@@ -10,6 +10,7 @@ use tokio::time::{Instant, timeout};
 
 use super::carrier::Flow;
 use super::state::Ending;
+use crate::meter::{Meter, metered};
 use crate::tunnel::keep_alive;
 
 /// The most bytes that are read from a connection at a time.
@@ -101,13 +102,14 @@ impl Flow {
     async fn pass_to(&self, other: &Self) {
         loop {
             other.room().await;
-            self.may_send().await;
-            let piece = self.next_piece().await;
-            let count = piece.as_ref().map_or(0, |piece| piece.len() as u64);
-            let is_over = piece.is_none();
-            other.put(piece);
-            if is_over {
+            let Some(mut bytes) = self.next_piece().await else {
+                other.put(None);
                 return self.has_taken_all();
+            };
+            let count = bytes.len() as u64;
+            while !bytes.is_empty() {
+                let piece = metered(&mut bytes, [self.sending(), other.receiving()]).await;
+                other.put_in_turn(piece).await;
             }
             self.has_taken(count);
         }
@@ -135,42 +137,55 @@ impl Flow {
             self.room().await;
             piece.reserve(READ);
             let read = reader.read_buf(&mut piece).await.map_err(|_| ())?;
-            self.put((read > 0).then(|| piece.split().freeze()));
             if read == 0 {
+                self.put(None);
                 return Ok(());
+            }
+            let mut bytes = piece.split().freeze();
+            while !bytes.is_empty() {
+                self.put_in_turn(metered(&mut bytes, [self.receiving(), None]).await).await;
             }
         }
     }
 
     async fn take_out(&self, writer: &mut (impl AsyncWrite + Unpin)) -> Result<(), ()> {
         loop {
-            self.may_send().await;
-            let Some(mut piece) = self.next_piece().await else {
+            let Some(mut bytes) = self.next_piece().await else {
                 let shut = writer.shutdown().await.map_err(|_| ());
                 self.has_taken_all();
                 return shut;
             };
-            let count = piece.len() as u64;
-            writer.write_all_buf(&mut piece).await.map_err(|_| ())?;
+            let count = bytes.len() as u64;
+            while !bytes.is_empty() {
+                let mut piece = metered(&mut bytes, [self.sending(), None]).await;
+                writer.write_all_buf(&mut piece).await.map_err(|_| ())?;
+            }
             self.has_taken(count);
         }
     }
 
-    /// Waits until the client may send more.
-    async fn may_send(&self) {
-        if let Some(limits) = &self.limits {
-            limits.out.ready().await;
-        }
+    /// What meters the bytes that its client sends.
+    fn sending(&self) -> Option<&Meter> {
+        self.limits.as_ref().map(|limits| &limits.out)
     }
 
-    /// Waits until there is room to take something in, and its client may receive it.
-    async fn room(&self) {
-        if let Some(limits) = &self.limits {
-            limits.into.ready().await;
-        }
+    /// What meters the bytes that its client receives.
+    fn receiving(&self) -> Option<&Meter> {
+        self.limits.as_ref().map(|limits| &limits.into)
+    }
+
+    /// Takes in bytes when it is its turn.
+    async fn put_in_turn(&self, bytes: Bytes) {
+        let count = bytes.len() as u64;
         if let Some(turn) = self.turn() {
             turn.come().await;
+            turn.note(count);
         }
+        self.put(Some(bytes));
+    }
+
+    /// Waits until there is room to take something in.
+    async fn room(&self) {
         let room = self.until(&self.room, |state| {
             let now = Instant::now();
             let (was_bulk, room) = (state.is_bulk(now), state.make_room(&self.store, now));
@@ -185,9 +200,9 @@ impl Flow {
 
     /// Takes in bytes, or their end.
     fn put(&self, piece: Option<Bytes>) {
-        let count = piece.as_ref().map_or(0, |piece| piece.len() as u64);
         let is_large = {
             let mut state = self.lock();
+            let count = piece.as_ref().map_or(0, |piece| piece.len() as u64);
             match piece {
                 Some(piece) => state.sender.write(piece),
                 None => state.sender.finish(),
@@ -195,12 +210,6 @@ impl Flow {
             state.account(&self.store);
             state.note(count, 0)
         };
-        if let Some(limits) = &self.limits {
-            limits.into.note(Instant::now(), count);
-        }
-        if let Some(turn) = self.turn() {
-            turn.note(count);
-        }
         if is_large {
             self.changed.notify_waiters();
         }
@@ -218,9 +227,6 @@ impl Flow {
 
     /// Notes that bytes were taken out.
     fn has_taken(&self, count: u64) {
-        if let Some(limits) = &self.limits {
-            limits.out.note(Instant::now(), count);
-        }
         let (is_large, is_urgent) = {
             let mut state = self.lock();
             state.account(&self.store);

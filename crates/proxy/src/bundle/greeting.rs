@@ -11,6 +11,9 @@ pub(crate) const LINE: &str = "anabranch-line";
 /// The header with the flow of a stream.
 pub(crate) const FLOW: &str = "anabranch-flow";
 
+/// The header with the number of relays that a flow has passed, in the request that begins it.
+pub(crate) const HOPS: &str = "anabranch-hops";
+
 /// The header that says that the control of this end counts marks, in the first request and its answer.
 pub(crate) const MARKS: &str = "anabranch-marks";
 

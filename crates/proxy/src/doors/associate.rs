@@ -107,7 +107,7 @@ impl Targets {
 /// Carries the packets of an application to a target and back. A target that cannot be reached is as silent as one that
 /// does not answer: SOCKS has no word for it.
 async fn reach(uplink: Uplink, target: Target, mut take: mpsc::Receiver<Bytes>, program: Program) {
-    if let Ok(mut packets) = uplink.open_packets(&target).await {
+    if let Ok(mut packets) = uplink.open_packets(&target, None).await {
         packets.carry(&mut take, &program).await;
     }
 }

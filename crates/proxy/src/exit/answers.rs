@@ -1,8 +1,8 @@
 //! The answers of an exit to the requests of a client.
 
 use std::str::FromStr;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 use anabranch_live::session::Session;
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use super::bundles::{Far, Place, Proxy};
 use super::{CONTROL, Exit, PATIENCE, Peer, control, line_control};
 use crate::accounts::Known;
 use crate::bundle::carrier::Flow;
-use crate::bundle::greeting::{FLOW, Greeting, LINE, MARKS, Part, Unreadable};
+use crate::bundle::greeting::{FLOW, Greeting, HOPS, LINE, MARKS, Part, Unreadable};
 use crate::bundle::line::Line;
 use crate::bundle::turns::{SHARE, Share};
 use crate::http3::{Adapter, BidiStream};
@@ -26,7 +26,7 @@ use crate::packets::{self, CAPSULES};
 use crate::target::Target;
 use crate::tunnel::Receiving;
 use crate::unreached::Unreached;
-use crate::uplink::MOST_STREAMS;
+use crate::uplink::{Behalf, MOST_STREAMS};
 
 type ServerStream = RequestStream<BidiStream<Bytes>, Bytes>;
 
@@ -59,10 +59,10 @@ impl Exit {
         match (peer.line.get(), read::<Part>(&request, FLOW)) {
             (_, Err(Unreadable)) | (None, Ok(Some(_))) => refuse(&mut stream, StatusCode::BAD_REQUEST, None).await,
             (Some((proxy, line)), Ok(Some(part))) => {
-                let Ok(share) = read::<Share>(&request, SHARE) else {
+                let Ok(asked) = Asked::read(&request, &target, carried.is_some()) else {
                     return refuse(&mut stream, StatusCode::BAD_REQUEST, None).await;
                 };
-                self.take_part(stream, (&target, carried.is_some()), (part, share), (peer, proxy, line)).await;
+                self.take_part(stream, &asked, part, (peer, proxy, line)).await;
             }
             (_, Ok(None)) => self.connect(stream, &target, carried.is_some(), (peer, &client)).await,
         }
@@ -115,13 +115,13 @@ impl Exit {
     async fn take_part(
         &self,
         mut stream: ServerStream,
-        (target, is_packets): (&Target, bool),
-        (part, share): (Part, Option<Share>),
+        asked: &Asked<'_>,
+        part: Part,
         (peer, proxy, line): (&Peer, &Arc<Proxy>, &Arc<Line>),
     ) {
         let dialed = match proxy.place(part) {
             Place::First(give) => {
-                let dialed = self.begin_flow((target, is_packets), (part.flow, share), proxy).await;
+                let dialed = self.begin_flow(asked, part.flow, proxy).await;
                 if dialed.is_err() {
                     proxy.ends(part.flow);
                 }
@@ -137,7 +137,7 @@ impl Exit {
         // Datagrams may come before the answer has gone.
         let datagrams = peer.flows.of(stream.id().into_inner());
         let far = match dialed {
-            Ok(far) if matches!(far, Far::Packets(_)) == is_packets => far,
+            Ok(far) if matches!(far, Far::Packets(_)) == asked.is_packets => far,
             Ok(_) => return refuse(&mut stream, StatusCode::BAD_REQUEST, None).await,
             Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
         };
@@ -146,7 +146,7 @@ impl Exit {
         {
             return refuse(&mut stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
         }
-        if stream.send_response(accepted(is_packets)).await.is_ok() {
+        if stream.send_response(accepted(asked.is_packets)).await.is_ok() {
             let (sends, receives) = stream.split();
             let receives = Receiving::new(receives);
             match &far {
@@ -166,16 +166,12 @@ impl Exit {
     }
 
     /// Connects to the target of a flow, and carries its bytes or packets from then on.
-    async fn begin_flow(
-        &self,
-        (target, is_packets): (&Target, bool),
-        (number, share): (u64, Option<Share>),
-        proxy: &Arc<Proxy>,
-    ) -> Result<Far, Unreached> {
-        let (own, client) = (proxy.clone(), &proxy.client);
+    async fn begin_flow(&self, asked: &Asked<'_>, number: u64, proxy: &Arc<Proxy>) -> Result<Far, Unreached> {
+        let (own, client, target) = (proxy.clone(), &proxy.client, asked.target);
+        let behalf = Behalf { share: proxy.share, hops: asked.hops };
         let permit = (self.enter()?, client.enter()?);
-        if is_packets {
-            let ahead = self.onward.open_packets(target, client).await?;
+        if asked.is_packets {
+            let ahead = self.onward.open_packets(target, client, behalf).await?;
             let (flow, mut take) = PacketFlow::new(client.limits.clone());
             let far = Far::Packets(flow.clone());
             let entry = proxy.ledger.enter(target, true, flow.clone());
@@ -186,10 +182,11 @@ impl Exit {
             });
             return Ok(far);
         }
-        let ahead = self.onward.open(target, client, proxy.share).await?;
+        let ahead = self.onward.open(target, client, behalf).await?;
         let flow = Flow::within(self.store.clone(), client.limits.clone());
-        if let Some(share) = share {
-            proxy.turns.enter(share, &flow);
+        if let Some(share) = asked.share {
+            let weak: Weak<Flow> = Arc::downgrade(&flow);
+            flow.take_turns(proxy.turns.enter(share, weak));
         }
         let far = Far::Bytes(flow.clone());
         let entry = proxy.ledger.enter(target, false, flow.clone());
@@ -219,9 +216,10 @@ impl Exit {
             Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
         };
         let quic = peer.session.connection();
+        let behalf = Behalf { share: Share { client: client.number, weight: client.weight }, hops: 0 };
         if is_packets {
             let datagrams = peer.flows.of(stream.id().into_inner());
-            let ahead = match self.onward.open_packets(target, client).await {
+            let ahead = match self.onward.open_packets(target, client, behalf).await {
                 Ok(ahead) => ahead,
                 Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
             };
@@ -234,8 +232,7 @@ impl Exit {
             let part = flow.attach(None, datagrams, (sends, Receiving::new(receives)), quic.clone());
             tokio::join!(part, ahead.join(&flow, &mut take));
         } else {
-            let share = Share { client: client.number, weight: client.weight };
-            let ahead = match self.onward.open(target, client, share).await {
+            let ahead = match self.onward.open(target, client, behalf).await {
                 Ok(ahead) => ahead,
                 Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
             };
@@ -247,6 +244,26 @@ impl Exit {
             let (sends, receives) = stream.split();
             ahead.join_stream((sends, Receiving::new(receives)), quic, &counter).await;
         }
+    }
+}
+
+/// What the stream of a proxy is for.
+struct Asked<'a> {
+    target: &'a Target,
+    is_packets: bool,
+    /// The share of the client of a relay.
+    share: Option<Share>,
+    /// Number of relays on the way.
+    hops: u16,
+}
+
+impl<'a> Asked<'a> {
+    fn read(request: &Request<()>, target: &'a Target, is_packets: bool) -> Result<Self, Unreadable> {
+        let hops = match request.headers().get(HOPS) {
+            None => 0,
+            Some(value) => value.to_str().ok().and_then(|text| text.parse().ok()).ok_or(Unreadable)?,
+        };
+        Ok(Self { target, is_packets, share: read(request, SHARE)?, hops })
     }
 }
 

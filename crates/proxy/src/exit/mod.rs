@@ -117,7 +117,7 @@ pub enum ExitEvent {
 /// What a client has done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Client {
-    /// First address of the client.
+    /// First address of the client, after its name if it has one.
     pub remote: String,
     /// Whether it has shown a token.
     pub is_known: bool,

@@ -14,7 +14,6 @@ use crate::accounts::Known;
 use crate::bundle::Store;
 use crate::bundle::carrier::Flow;
 use crate::bundle::guide::Next;
-use crate::bundle::turns::Share;
 use crate::dial::{dial, dial_packets};
 use crate::ledger::Counter;
 use crate::packets::carrier::PacketFlow;
@@ -22,13 +21,16 @@ use crate::rules::Rules;
 use crate::target::Target;
 use crate::tunnel::{self, Receives, Sends};
 use crate::unreached::Unreached;
-use crate::uplink::{Packets, Seen, Tunnel, Uplink};
+use crate::uplink::{Behalf, Packets, Seen, Tunnel, Uplink};
 
 /// Bytes that wait between a stream of a client of others and a flow.
 const BETWEEN: usize = 64 << 10;
 
 /// The most packets that wait between two flows; later ones are dropped, as networks do.
 const MOST_WAITING: usize = 64;
+
+/// The most relays that a flow passes. Where relays lead in a circle it ends here.
+const MOST_HOPS: u16 = 16;
 
 /// Where flows are carried on.
 pub(super) enum Onward {
@@ -86,14 +88,14 @@ impl Onward {
         }
     }
 
-    /// Connects to a target for a client, or has the next exit connect to it. The client has a share of the lines there.
+    /// Connects to a target for a client, or has the next exit connect to it.
     ///
     /// # Errors
     /// If it cannot be reached.
-    pub async fn open(&self, target: &Target, client: &Known, share: Share) -> Result<Ahead, Unreached> {
+    pub async fn open(&self, target: &Target, client: &Known, behalf: Behalf) -> Result<Ahead, Unreached> {
         match self {
             Self::Targets(rules) => dial(target, client.rules.as_ref().unwrap_or(rules)).await.map(Ahead::Target),
-            Self::Uplink(uplink) => uplink.open_for(target, Some(share)).await.map(Ahead::Next),
+            Self::Uplink(uplink) => uplink.open_for(target, Some(on(behalf)?)).await.map(Ahead::Next),
         }
     }
 
@@ -101,14 +103,27 @@ impl Onward {
     ///
     /// # Errors
     /// If it cannot be reached.
-    pub async fn open_packets(&self, target: &Target, client: &Known) -> Result<PacketsAhead, Unreached> {
+    pub async fn open_packets(
+        &self,
+        target: &Target,
+        client: &Known,
+        behalf: Behalf,
+    ) -> Result<PacketsAhead, Unreached> {
         match self {
             Self::Targets(rules) => {
                 dial_packets(target, client.rules.as_ref().unwrap_or(rules)).await.map(PacketsAhead::Target)
             }
-            Self::Uplink(uplink) => uplink.open_packets(target).await.map(PacketsAhead::Next),
+            Self::Uplink(uplink) => uplink.open_packets(target, Some(on(behalf)?)).await.map(PacketsAhead::Next),
         }
     }
+}
+
+/// A client one relay further on.
+///
+/// # Errors
+/// If it has passed too many.
+fn on(client: Behalf) -> Result<Behalf, Unreached> {
+    if client.hops >= MOST_HOPS { Err(Unreached::Circle) } else { Ok(Behalf { hops: client.hops + 1, ..client }) }
 }
 
 impl Ahead {

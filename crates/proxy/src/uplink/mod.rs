@@ -7,7 +7,7 @@ mod spread;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use anabranch_live::PathReport;
@@ -28,7 +28,7 @@ use self::requests::{Stream, ask, plain};
 pub(crate) use self::spread::MOST_STREAMS;
 use self::spread::{Spread, spread};
 use crate::bundle::carrier::Flow;
-use crate::bundle::greeting::{BundleId, Greeting, Part};
+use crate::bundle::greeting::{BundleId, Greeting, HOPS, Part};
 use crate::bundle::guide::{Next, set_capacities};
 use crate::bundle::line::Line;
 use crate::bundle::turns::{SHARE, Share, Turns};
@@ -182,6 +182,14 @@ impl Packets {
     }
 }
 
+/// The client for which a relay opens a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Behalf {
+    pub share: Share,
+    /// Number of relays that the flow has passed, this one too.
+    pub hops: u16,
+}
+
 /// A flow to a target, which fails when it is dropped before its end.
 pub(crate) struct Tunnel(Arc<Flow>, #[expect(dead_code, reason = "it is held")] Entry);
 
@@ -243,38 +251,40 @@ impl Uplink {
         self.open_for(target, None).await
     }
 
-    /// Opens a flow to a target for a client, which may have a share of the lines.
+    /// Opens a flow to a target, perhaps for a client of a relay.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub async fn open_for(&self, target: &Target, share: Option<Share>) -> Result<Tunnel, Unreached> {
+    pub async fn open_for(&self, target: &Target, client: Option<Behalf>) -> Result<Tunnel, Unreached> {
         let flow = Flow::new(self.seen.store.clone());
-        if let Some(share) = share {
-            self.seen.turns.enter(share, &flow);
+        self.begin(&flow, target, client).await?;
+        if let Some(client) = client {
+            let weak: Weak<Flow> = Arc::downgrade(&flow);
+            flow.take_turns(self.seen.turns.enter(client.share, weak));
         }
-        self.begin(&flow, target, share).await?;
         let entry = self.seen.ledger.enter(target, false, flow.clone());
         Ok(Tunnel(flow, entry))
     }
 
-    /// Opens a flow of packets to a target.
+    /// Opens a flow of packets to a target, perhaps for a client of a relay.
     ///
     /// # Errors
     /// As [`Self::open`].
-    pub async fn open_packets(&self, target: &Target) -> Result<Packets, Unreached> {
+    pub async fn open_packets(&self, target: &Target, client: Option<Behalf>) -> Result<Packets, Unreached> {
         let (flow, take) = PacketFlow::new(None);
-        self.begin(&flow, target, None).await?;
+        self.begin(&flow, target, client).await?;
         let entry = self.seen.ledger.enter(target, true, flow.clone());
         Ok(Packets { flow, take, _entry: entry })
     }
 
     /// Opens a flow, and begins to carry it.
-    async fn begin<F: Spread>(&self, flow: &Arc<F>, target: &Target, share: Option<Share>) -> Result<(), Unreached> {
+    async fn begin<F: Spread>(&self, flow: &Arc<F>, target: &Target, client: Option<Behalf>) -> Result<(), Unreached> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let request = |exit: &Exit| {
             let mut request = F::request(exit, target, Part { flow: number, joins: false });
-            if let Some(share) = share {
+            if let Some(Behalf { share, hops }) = client {
                 request.headers_mut().insert(SHARE, plain(&share.write()));
+                request.headers_mut().insert(HOPS, hops.into());
             }
             request
         };

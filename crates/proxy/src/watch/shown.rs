@@ -31,7 +31,7 @@ pub(crate) trait Shows: Send + Sync + 'static {
 
 /// The other end of connections.
 pub(crate) struct Peer {
-    /// Its address, or its name.
+    /// Its address or its place. A client that has a name has it before its address.
     pub name: String,
     /// Whether it has shown what it needs.
     pub is_known: bool,
@@ -74,7 +74,7 @@ pub(super) struct Status {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Peer")]
 pub(super) struct ShownPeer {
-    /// Its address, or its name.
+    /// Its address or its place. A client that has a name has it before its address.
     pub peer: String,
     /// Whether it has shown a token that is right.
     pub is_known: bool,

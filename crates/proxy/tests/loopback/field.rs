@@ -41,8 +41,13 @@ pub fn start_exit(address: &str, identity: Identity, rules: &[&str]) -> RunningE
 
 /// Starts a relay to an exit, over two paths.
 pub fn start_relay(url: &Url, secret: &str) -> RunningExit {
+    start_relay_at("127.0.0.1:0", Identity::made().unwrap(), url, secret)
+}
+
+/// Starts a relay at an address to an exit, over two paths.
+pub fn start_relay_at(address: &str, identity: Identity, url: &Url, secret: &str) -> RunningExit {
     let course = Course::Exit(Box::new(exit_at(url, secret, (&["127.0.0.2", "127.0.0.3"], &[]))));
-    start_exit_with("127.0.0.1:0", Identity::made().unwrap(), course)
+    start_exit_with(address, identity, course)
 }
 
 fn start_exit_with(address: &str, identity: Identity, onward: Course) -> RunningExit {

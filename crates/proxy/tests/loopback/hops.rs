@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anabranch_live::security::Identity;
+use anabranch_live::url::Url;
 use anabranch_proxy::exit::ExitEvent;
 use anabranch_proxy::socks::Reply;
 use anabranch_proxy::uplink::UplinkState;
@@ -10,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-use crate::field::{LONG, RunningExit, RunningProxy, SECRET, start_exit, start_proxy, start_relay};
+use crate::field::{LONG, RunningExit, RunningProxy, SECRET, start_exit, start_proxy, start_relay, start_relay_at};
 use crate::packets::{self, Application};
 use crate::{assert_resets_pass, echo, is_up, round};
 
@@ -87,6 +88,27 @@ async fn many_connections_and_packets_pass_over_relays() {
         application.send(&target, &packet).await;
         assert_eq!(application.next().await, Some((target.parse().unwrap(), packet)));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flow_ends_where_relays_lead_in_a_circle() {
+    let (identity, free) = (Identity::made().unwrap(), std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+    let port = free.local_addr().unwrap().port();
+    let pins = vec![identity.fingerprint()];
+    let own = Url { host: "127.0.0.1".to_owned(), port, path: String::new(), pins, hash: None };
+    drop(free);
+    let relay = start_relay_at(&format!("127.0.0.1:{port}"), identity, &own, SECRET);
+    wait_until_up(&relay);
+    let proxy = start_proxy(&relay.url, SECRET, None);
+    proxy.wait_until(is_up);
+    assert_eq!(proxy.connect("127.0.0.1:80").await.unwrap_err(), Reply::Failed as u8);
+    drop(proxy);
+    // No flow stands: each waited for the next, and the last was refused.
+    let flows = std::iter::from_fn(|| relay.running.wait(LONG)).find_map(|event| match event {
+        ExitEvent::Left(client) => Some(client.tunnels),
+        _ => None,
+    });
+    assert_eq!(flows, Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
