@@ -144,4 +144,5 @@ def test_no_number_of_a_chart_is_cut_at_its_edges(open_file, tmp_path, width):
     write_report([result_content(ab.run(SCENARIOS / "classics" / "incast.toml"))], tmp_path / "incast.html")
     page = open_file(tmp_path / "incast.html", width=width)
     expect(page.get_by_label("lines").get_by_text("server-6-switch")).to_be_visible()
+    expect(page.locator("figure.chart:not(:has(canvas))")).to_have_count(0)
     assert page.locator("figure.chart").evaluate_all(CUT) == []

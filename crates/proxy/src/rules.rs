@@ -61,7 +61,8 @@ impl FromStr for Rule {
 }
 
 fn hosts(text: &str) -> Option<Hosts> {
-    if text == "public" {
+    // Names are the same in capitals, so this is no name of a host either.
+    if text.eq_ignore_ascii_case("public") {
         return Some(Hosts::Public);
     }
     if let Some(below) = text.strip_prefix('*') {
@@ -323,6 +324,7 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Rule>().unwrap().to_string(), text);
         }
+        assert_eq!("PubLic:80".parse::<Rule>().unwrap().to_string(), "public:80");
         assert_eq!("10.1.2.3".parse::<Rule>().unwrap().to_string(), "10.1.2.3/32");
         assert_eq!("[::ffff:10.0.0.0]/104:22".parse::<Rule>().unwrap().to_string(), "10.0.0.0/8:22");
         assert_eq!("[::ffff:10.0.0.1]".parse::<Rule>().unwrap().to_string(), "10.0.0.1/32");
