@@ -6,7 +6,7 @@ use anabranch_core::Rate;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::bundle::turns::{LEAST_WEIGHT, MOST_WEIGHT};
-use crate::meter::{Limits, Meters};
+use crate::meter::Limits;
 use crate::rules::Rules;
 use crate::token::{Digest, Token, shown};
 use crate::unreached::Unreached;
@@ -117,7 +117,7 @@ impl Accounts {
         }
         let known = |(number, account): (u64, Account)| {
             let Account { name, token, weight, rate, connections, rules } = account;
-            let limits = rate.map(|rate| Arc::new(Meters::new(rate)));
+            let limits = rate.map(Limits::of).unwrap_or_default();
             let room = connections.map(|most| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))));
             (token.digest(), Arc::new(Known { name, number, weight, limits, rules, room }))
         };

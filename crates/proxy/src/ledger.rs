@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use crate::meter::{Limits, Meter};
+use crate::meter::Limits;
 use crate::target::Target;
 use crate::tunnel::Carried;
 
@@ -33,18 +33,6 @@ pub(crate) struct Counter {
     pub out_of_stream: AtomicU64,
     /// The most that the client may send and receive.
     pub limits: Limits,
-}
-
-impl Counter {
-    /// What meters the bytes that the client sends.
-    pub fn sending(&self) -> Option<&Meter> {
-        self.limits.as_ref().map(|limits| &limits.out)
-    }
-
-    /// What meters the bytes that the client receives.
-    pub fn receiving(&self) -> Option<&Meter> {
-        self.limits.as_ref().map(|limits| &limits.into)
-    }
 }
 
 impl Flowing for Counter {

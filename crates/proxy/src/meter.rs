@@ -29,15 +29,16 @@ struct Paid {
 
 /// The most in both directions.
 #[derive(Debug)]
-pub(crate) struct Meters {
-    /// To the client.
-    pub into: Meter,
-    /// From the client.
-    pub out: Meter,
+struct Meters {
+    /// What the client sends.
+    sending: Meter,
+    /// What it receives.
+    receiving: Meter,
 }
 
-/// Meters where there is a limit.
-pub(crate) type Limits = Option<Arc<Meters>>;
+/// The meters of a client, if it has a limit.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Limits(Option<Arc<Meters>>);
 
 /// Waits until bytes may pass some meters, and gives these bytes: all that there are, or as many as pass at a time.
 pub(crate) async fn metered(bytes: &mut Bytes, meters: [Option<&Meter>; 2]) -> Bytes {
@@ -49,10 +50,20 @@ pub(crate) async fn metered(bytes: &mut Bytes, meters: [Option<&Meter>; 2]) -> B
     piece
 }
 
-impl Meters {
-    /// Meters of a rate in each direction.
-    pub fn new(rate: Rate) -> Self {
-        Self { into: Meter::new(rate), out: Meter::new(rate) }
+impl Limits {
+    /// A rate in each direction.
+    pub fn of(rate: Rate) -> Self {
+        Self(Some(Arc::new(Meters { sending: Meter::new(rate), receiving: Meter::new(rate) })))
+    }
+
+    /// What meters the bytes that the client sends.
+    pub fn sending(&self) -> Option<&Meter> {
+        self.0.as_ref().map(|meters| &meters.sending)
+    }
+
+    /// What meters the bytes that the client receives.
+    pub fn receiving(&self) -> Option<&Meter> {
+        self.0.as_ref().map(|meters| &meters.receiving)
     }
 }
 
@@ -126,6 +137,7 @@ mod tests {
         let passed = (0..1000).filter(|ms| meter.lets(begin + Duration::from_millis(*ms), 1000)).count();
         assert!((104..=106).contains(&passed), "{passed}");
     }
+
     #[test]
     fn packets_pass_beside_bytes_that_take_all_and_bytes_leave_them_their_part() {
         let meter = Meter::new(Rate(8e6));

@@ -100,7 +100,7 @@ impl Queued for Flow {
 impl Flow {
     /// A flow without subflows, whose bytes are counted in a store.
     pub fn new(store: Arc<Store>) -> Arc<Self> {
-        Self::within(store, None)
+        Self::within(store, Limits::default())
     }
 
     /// A flow of a client with limits.

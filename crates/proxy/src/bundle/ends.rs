@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 
 use super::carrier::Flow;
 use super::state::Ending;
-use crate::meter::{Meter, metered};
+use crate::meter::metered;
 use crate::tunnel::keep_alive;
 
 /// The most bytes that are read from a connection at a time.
@@ -108,7 +108,7 @@ impl Flow {
             };
             let count = bytes.len() as u64;
             while !bytes.is_empty() {
-                let piece = metered(&mut bytes, [self.sending(), other.receiving()]).await;
+                let piece = metered(&mut bytes, [self.limits.sending(), other.limits.receiving()]).await;
                 other.put_in_turn(piece).await;
             }
             self.has_taken(count);
@@ -143,7 +143,7 @@ impl Flow {
             }
             let mut bytes = piece.split().freeze();
             while !bytes.is_empty() {
-                self.put_in_turn(metered(&mut bytes, [self.receiving(), None]).await).await;
+                self.put_in_turn(metered(&mut bytes, [self.limits.receiving(), None]).await).await;
             }
         }
     }
@@ -157,21 +157,11 @@ impl Flow {
             };
             let count = bytes.len() as u64;
             while !bytes.is_empty() {
-                let mut piece = metered(&mut bytes, [self.sending(), None]).await;
+                let mut piece = metered(&mut bytes, [self.limits.sending(), None]).await;
                 writer.write_all_buf(&mut piece).await.map_err(|_| ())?;
             }
             self.has_taken(count);
         }
-    }
-
-    /// What meters the bytes that its client sends.
-    fn sending(&self) -> Option<&Meter> {
-        self.limits.as_ref().map(|limits| &limits.out)
-    }
-
-    /// What meters the bytes that its client receives.
-    fn receiving(&self) -> Option<&Meter> {
-        self.limits.as_ref().map(|limits| &limits.into)
     }
 
     /// Takes in bytes when it is its turn.

@@ -264,7 +264,7 @@ impl PacketFlow {
     fn deliver(&self, mut datagram: Bytes) {
         if datagram.first() == Some(&PACKETS) {
             datagram.advance(1);
-            if self.limits.as_ref().is_some_and(|limits| !limits.out.lets(Instant::now(), datagram.len() as u64)) {
+            if self.limits.sending().is_some_and(|meter| !meter.lets(Instant::now(), datagram.len() as u64)) {
                 return;
             }
             self.note(0, datagram.len() as u64);
@@ -301,7 +301,7 @@ impl PacketFlow {
                 return;
             }
             let length = packet.len() as u64 - 1;
-            if self.limits.as_ref().is_some_and(|limits| !limits.into.lets(Instant::now(), length)) {
+            if self.limits.receiving().is_some_and(|meter| !meter.lets(Instant::now(), length)) {
                 continue;
             }
             self.note(length, 0);

@@ -36,6 +36,7 @@ use crate::bundle::{Bundle, MOST_LINES, Store, fastest};
 use crate::capacity::Capacity;
 use crate::http3::Asking;
 use crate::ledger::{Entry, Ledger};
+use crate::meter::Limits;
 use crate::packets::carrier::PacketFlow;
 use crate::packets::flows::Flows;
 use crate::packets::{Sink, Source};
@@ -271,7 +272,7 @@ impl Uplink {
     /// # Errors
     /// As [`Self::open`].
     pub async fn open_packets(&self, target: &Target, client: Option<Behalf>) -> Result<Packets, Unreached> {
-        let (flow, take) = PacketFlow::new(None);
+        let (flow, take) = PacketFlow::new(Limits::default());
         self.begin(&flow, target, client).await?;
         let entry = self.seen.ledger.enter(target, true, flow.clone());
         Ok(Packets { flow, take, _entry: entry })
