@@ -227,7 +227,9 @@ impl Flow {
             }
             std::future::pending::<()>().await;
         };
-        let both = async { tokio::try_join!(self.send(own, &mut sends), self.receive(own, &mut receives)).map(|_| ()) };
+        let both = async {
+            tokio::try_join!(self.send((own, line), &mut sends), self.receive(own, &mut receives)).map(|_| ())
+        };
         let outcome = tokio::select! {
             outcome = both => outcome,
             () = doubting => Err(Broken::Stream),
@@ -253,7 +255,7 @@ impl Flow {
     }
 
     /// Sends on a subflow until all is done.
-    async fn send(&self, own: u32, sends: &mut impl Sends) -> Result<(), Broken> {
+    async fn send(&self, (own, line): (u32, &Line), sends: &mut impl Sends) -> Result<(), Broken> {
         loop {
             let mut woken = pin!(self.to_send.notified());
             woken.as_mut().enable();
@@ -266,11 +268,12 @@ impl Flow {
                 self.to_send.notify_waiters();
             }
             match next {
-                Next::Send(head, body) => {
+                Next::Send { head, body, is_small } => {
                     if !body.is_empty() {
                         self.room.notify_waiters();
                     }
                     let length = body.len() as u64;
+                    let _passes = is_small.then(|| line.let_pass());
                     sends.send(head).await?;
                     if !body.is_empty() {
                         sends.send(body).await?;

@@ -100,9 +100,11 @@ impl Line {
         self.take_ahead(pace, 0);
     }
 
-    /// Takes some bytes more than bulk may fill, until the next measurement: those of small messages do not wait for others.
-    pub fn let_pass(&self) {
+    /// Takes some bytes more than bulk may fill, until the value is dropped: a small message does not wait for others. Bulk
+    /// would fill that room, too, if there were time.
+    pub fn let_pass(&self) -> Passes<'_> {
         self.take_ahead(self.pace(), SMALL);
+        Passes(self)
     }
 
     fn take_ahead(&self, pace: Pace, more: u64) {
@@ -169,5 +171,14 @@ impl Line {
     pub fn was_left(&self) -> bool {
         let reason = self.quic().close_reason();
         matches!(reason, Some(ConnectionError::ApplicationClosed(close)) if close.error_code != VarInt::from_u32(SILENT))
+    }
+}
+
+/// A small message that passes others.
+pub(crate) struct Passes<'a>(&'a Line);
+
+impl Drop for Passes<'_> {
+    fn drop(&mut self) {
+        self.0.take_ahead(self.0.pace(), 0);
     }
 }

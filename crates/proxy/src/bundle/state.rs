@@ -85,7 +85,7 @@ pub(super) struct Subflow {
 /// What a subflow does next.
 pub(super) enum Next {
     /// Sends these bytes, the second after the first.
-    Send(Bytes, Bytes),
+    Send { head: Bytes, body: Bytes, is_small: bool },
     /// Waits for a change, or until a time.
     Wait(Option<Instant>),
     /// Ends the stream, since both ends have all.
@@ -234,11 +234,8 @@ impl State {
         let is_small = !self.is_bulk(now) && self.sender.backlog() == 0;
         if let Some(subflow) = self.subflows.get_mut(&own) {
             subflow.is_full = true;
-            if is_small {
-                subflow.line.let_pass();
-            }
         }
-        Next::Send(head.freeze(), body)
+        Next::Send { head: head.freeze(), body, is_small }
     }
 
     /// The next bytes for a subflow: copies of what is late on another, or bytes that nobody has.
