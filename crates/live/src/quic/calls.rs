@@ -4,18 +4,12 @@ use std::io;
 use std::sync::Arc;
 
 use noq::crypto::rustls::HandshakeData;
-use noq::{AsyncUdpSocket, Connection, ConnectionError, Endpoint, EndpointConfig, PathId, ServerConfig};
-
-#[cfg(not(target_os = "linux"))]
-use noq::TokioRuntime as PreciseRuntime;
-
-#[cfg(target_os = "linux")]
-use super::timer::PreciseRuntime;
+use noq::{AsyncUdpSocket, Connection, ConnectionError, Endpoint, EndpointConfig, PathId, ServerConfig, TokioRuntime};
 
 /// Creates an endpoint on a socket, in the tokio runtime of the caller; with a server's configuration it accepts
 /// connections.
 pub(crate) fn endpoint(socket: impl AsyncUdpSocket, config: Option<ServerConfig>) -> io::Result<Endpoint> {
-    let runtime = Arc::new(PreciseRuntime);
+    let runtime = Arc::new(TokioRuntime);
     Endpoint::new_with_abstract_socket(EndpointConfig::default(), config, Box::new(socket), runtime)
 }
 

@@ -6,8 +6,6 @@
 
 mod calls;
 pub mod congestion;
-#[cfg(target_os = "linux")]
-mod timer;
 pub mod tls;
 pub mod udp;
 
