@@ -93,7 +93,7 @@ DCTCP = ("--client-control", "dctcp")
 
 @pytest.mark.parametrize(
     ("discipline", "wide", "radio", "part"),
-    [("ecn-ramp", (*LGCC, "200 Mbit/s"), (*LGCC, "file:rate"), 0.65), ("ecn-step", DCTCP, DCTCP, 0.6)],
+    [("ecn-ramp", (*LGCC, "200 Mbit/s"), (*LGCC, "file:rate"), 0.8), ("ecn-step", DCTCP, DCTCP, 0.6)],
     ids=["lgcc", "dctcp"],
 )
 def test_by_marks_all_loops_follow_the_radio_link_and_little_waits(

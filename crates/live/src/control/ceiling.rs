@@ -9,10 +9,7 @@
 use anabranch_core::Rate;
 
 use super::subflow::PACED;
-use super::{Group, HEADERS, Inner, SLOTS, scale};
-
-/// Bits in a byte.
-const BITS: f64 = 8.0;
+use super::{BITS, Group, HEADERS, Inner, SLOTS, scale};
 
 /// The most that a connection may send, on links.
 #[derive(Clone, Debug, PartialEq)]

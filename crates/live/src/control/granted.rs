@@ -3,13 +3,10 @@
 use anabranch_core::{Rate, Time};
 use anabranch_proto::window::{Acked, Signal, WindowControl};
 
-use super::{FIRST_WINDOW, PACKET};
+use super::{BITS, FIRST_WINDOW, PACKET};
 
 /// Seconds that the window covers beyond two round trips. A path that is silent for longer sends no more.
 const BEYOND: f64 = 0.2;
-
-/// Bits in a byte.
-const BITS: f64 = 8.0;
 
 /// The control of a connection whose rates are granted by links.
 pub(super) struct Granted {

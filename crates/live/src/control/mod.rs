@@ -56,6 +56,13 @@ const PACKET: Bytes = Bytes(1200);
 /// Bytes of the headers of IPv4 and UDP.
 const HEADERS: f64 = 28.0;
 
+/// Bits in a byte.
+const BITS: f64 = 8.0;
+
+/// Time in seconds in which hosts send, acknowledge and hear of a packet, beyond that of the fastest round trip: their programs
+/// take turns, and acknowledge several packets at once.
+const HOSTS_S: f64 = 2e-3;
+
 /// The reason why a protocol cannot control a real connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsuited {
@@ -391,6 +398,13 @@ impl Controls {
             Self::Granted(control) => (control, slot),
         }
     }
+}
+
+/// Packets that a control with a rate by marks has at the hosts: they were sent or acknowledged there, and are not on the way.
+/// Its window, the rate times the least round trip, has no room for them.
+fn at_hosts(control: &dyn WindowControl, subflow: usize) -> f64 {
+    let rate = control.marked_share(subflow).and_then(|_| control.pace(subflow));
+    rate.map_or(0.0, |rate| rate.0 * HOSTS_S / (BITS * PACKET.0 as f64))
 }
 
 /// Converts a window in packets to bytes of packets of this size.

@@ -6,11 +6,8 @@ use std::time::{Duration, Instant};
 
 use anabranch_proto::window::{Signal, WindowControl};
 
-use super::{FIRST_WINDOW, Group, LEAST_WINDOW, Open, window_bytes};
+use super::{BITS, FIRST_WINDOW, Group, LEAST_WINDOW, Open, at_hosts, window_bytes};
 use crate::quic::congestion::{Controller, ControllerFactory, ControllerMetrics, RttEstimator};
-
-/// Bits in a byte.
-const BITS: f64 = 8.0;
 
 /// The controller of a path: it keeps no state, and passes everything to its group.
 ///
@@ -161,7 +158,7 @@ impl Controller for Slot {
     fn window(&self) -> u64 {
         let window = self.with(|open, control, own| {
             open.path.settle(control, own);
-            window_bytes(control.window(own), open.mtu)
+            window_bytes(control.window(own) + at_hosts(&*control, own), open.mtu)
         });
         window.unwrap_or_else(|| window_bytes(LEAST_WINDOW, self.first_mtu))
     }

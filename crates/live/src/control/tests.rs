@@ -425,3 +425,26 @@ fn a_control_tells_how_its_own_subflows_stand_if_it_may_be_coupled() {
     control.choose(&named("cubic").unwrap()).unwrap();
     assert_eq!(control.snapshot(0), None, "CUBIC is never coupled");
 }
+
+#[test]
+fn a_rate_by_marks_has_room_for_packets_at_the_hosts() {
+    for (name, wanted_s) in [("lgcc", 0.002), ("lgc", 0.002), ("bbr", 0.0), ("reno", 0.0)] {
+        let start = Instant::now();
+        let control = Group::new(&Protocol::named(name).unwrap()).unwrap();
+        let mut slot = enter(&control, start);
+        control.set_capacity(0, Rate(96e6));
+        for round in 0..10 {
+            let at = |ms: u64| start + Duration::from_millis(10 * round + ms);
+            slot.on_packet_sent(at(0), 1200, round);
+            slot.on_acked(at(10), at(0), round);
+            slot.on_end_acks(at(10), 0, false, Some(round));
+            slot.window();
+        }
+        let (bytes, state) = (slot.window() as f64, control.state(0).unwrap());
+        let rate = state.pace.map_or(0.0, |pace| pace.0);
+        let room = bytes / 1200.0 - state.window;
+        // 2 ms at a rate in bit/s, in packets of 9,600 bits.
+        assert!((room - rate * wanted_s / 9600.0).abs() < 0.01, "{name}: {room} at {rate}");
+        assert!(rate > 0.0 || name == "reno", "{name}");
+    }
+}
