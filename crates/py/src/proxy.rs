@@ -201,10 +201,11 @@ fn capacity_of(text: Option<String>) -> PyResult<Option<Capacity>> {
     Ok(Some(capacity))
 }
 
-/// How lines are, and the label of each open path or why there is none.
+/// How lines are, and the label of each open path or why there is none; or the control under which the exit sends.
 fn uplink(state: UplinkState) -> (&'static str, Vec<String>) {
     match state {
         UplinkState::Down(reason) => ("down", vec![reason]),
+        UplinkState::Sends(control) => ("sends", vec![control.to_owned()]),
         UplinkState::Up(paths) => {
             ("up", paths.into_iter().filter(|path| path.is_open).map(|path| path.label).collect())
         }

@@ -54,8 +54,10 @@ def next_exit(
 
 
 def tell(kind: str, lines: list[str]) -> None:
-    """Say how the lines are: `up`, with the open paths, or `down`, with the reason."""
+    """Say how the lines are: `up`, with the open paths, or `down`, with the reason; or under which control the exit `sends`."""
     if kind == "down":
         typer.echo(f"no connection to the exit: {printable(lines[0])}", err=True)
+    elif kind == "sends":
+        typer.echo(f"the exit sends under {lines[0]}, and not under the control that is named here", err=True)
     else:
         typer.echo(f"connected over {', '.join(lines)}" if lines else "connected, and no path is open now", err=True)

@@ -95,6 +95,7 @@ impl Exit {
         }
         let mut answer = Response::new(());
         answer.headers_mut().insert(LINE, request.headers()[LINE].clone());
+        answer.headers_mut().insert(CONTROL, HeaderValue::from_static(proxy.control));
         if proxy.bundle.group.counts_marks() {
             answer.headers_mut().insert(MARKS, HeaderValue::from_static("?1"));
         }

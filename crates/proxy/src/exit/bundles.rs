@@ -36,6 +36,8 @@ pub(super) struct Proxy {
     pub bundle: Arc<Bundle>,
     /// First address of its first line.
     pub remote: String,
+    /// Name of the control of what is sent to it.
+    pub control: &'static str,
     flows: Mutex<HashMap<u64, watch::Receiver<Dialed>>>,
     pub ledger: Arc<Ledger>,
     /// Its client.
@@ -153,12 +155,14 @@ impl Proxies {
             return Ok(proxy);
         }
         all.retain(|_, proxy| proxy.strong_count() > 0);
-        let group = Group::new(self.always.as_ref().or(control.as_ref()).unwrap_or(&self.control))?;
+        let control = self.always.as_ref().or(control.as_ref()).unwrap_or(&self.control);
+        let group = Group::new(control)?;
         let own = self.count.fetch_add(1, Ordering::Relaxed);
         let share = Share { client: client.name.as_ref().map_or(own, |_| client.number), weight: client.weight };
         let proxy = Arc::new(Proxy {
             bundle: Bundle::new(group, false),
             remote,
+            control: control.name(),
             flows: Mutex::default(),
             ledger: Arc::default(),
             client: client.clone(),

@@ -7,7 +7,8 @@ use anabranch_live::PathReport;
 use anabranch_live::connect::{ClientSession, Target as Server};
 use anabranch_live::quic::ConnectionError;
 use anabranch_live::session::Application;
-use http::StatusCode;
+use anabranch_proto::Protocol;
+use http::{Response, StatusCode};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -16,7 +17,7 @@ use super::{ANSWER_TIME, Exit, Seen, UplinkState, Way, Ways};
 use crate::bundle::Bundle;
 use crate::bundle::greeting::{Greeting, LINE, MARKS};
 use crate::bundle::line::Line;
-use crate::exit::proxying;
+use crate::exit::{CONTROL, proxying};
 use crate::http3::{self, ALPN};
 use crate::packets::flows::Flows;
 use crate::tunnel::Leaving;
@@ -35,6 +36,8 @@ const CONNECT_TIME: Duration = Duration::from_secs(8);
 /// The states of all lines, and who hears of them.
 pub(super) struct Board {
     lines: Mutex<Vec<Known>>,
+    /// The control of the exit that was told last, where it is another than was named.
+    told: Mutex<Option<&'static str>>,
     tell: Box<dyn Fn(UplinkState) + Send + Sync>,
 }
 
@@ -58,7 +61,8 @@ impl Board {
             report: PathReport::closed(via.concat()),
             reason: None,
         };
-        Self { lines: Mutex::new((0..).zip(exit.places()).map(down).collect()), tell: Box::new(tell) }
+        let lines = Mutex::new((0..).zip(exit.places()).map(down).collect());
+        Self { lines, told: Mutex::default(), tell: Box::new(tell) }
     }
 
     /// All lines, in the order of their numbers.
@@ -69,6 +73,16 @@ impl Board {
     /// Tells that there can be no line.
     pub fn fail(&self, reason: String) {
         (self.tell)(UplinkState::Down(reason));
+    }
+
+    /// Notes under which control the exit sends, where another was named.
+    fn sends(&self, control: Option<&'static str>) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::replace(&mut *told, control) != control
+            && let Some(control) = control
+        {
+            (self.tell)(UplinkState::Sends(control));
+        }
     }
 
     /// Notes that a line is up.
@@ -188,6 +202,7 @@ async fn hold(
                 return Unreached::Unknown.to_string();
             }
             Ok(Some((stream, answer))) if answer.headers().contains_key(LINE) => {
+                seen.board.sends(other_control(exit, &answer));
                 (flows.news(stream.id().into_inner()), answer.headers().contains_key(MARKS))
             }
             Ok(Some((_, answer))) if answer.status() == StatusCode::SERVICE_UNAVAILABLE => {
@@ -212,6 +227,12 @@ async fn hold(
     bundle.remove(line);
     ways.remove(line);
     (reason, was_up)
+}
+
+/// The title of the control under which an exit sends, if it is another than was named.
+fn other_control(exit: &Exit, answer: &Response<()>) -> Option<&'static str> {
+    let name = answer.headers().get(CONTROL)?.to_str().ok()?;
+    Protocol::named(name).filter(|control| control.name() != exit.protocol.name()).map(|control| control.title())
 }
 
 /// Why a connection was lost.

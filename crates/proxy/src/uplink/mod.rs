@@ -94,6 +94,8 @@ pub enum UplinkState {
     Up(Vec<PathReport>),
     /// None is, for these reasons.
     Down(String),
+    /// The exit sends under this control, and not under the one that was named.
+    Sends(&'static str),
 }
 
 /// A line to an exit, on which requests can be sent.

@@ -50,8 +50,18 @@ pub fn start_relay_at(address: &str, identity: Identity, url: &Url, secret: &str
     start_exit_with(address, identity, course)
 }
 
+/// Starts an exit without targets that sends to proxies under a control, whatever they name.
+pub fn start_exit_under(control: &str) -> RunningExit {
+    let service = exit_service("127.0.0.1:0", Identity::made().unwrap(), Course::Targets([].into_iter().collect()));
+    start_exit_of(ExitService { always: Some(named(control).unwrap()), ..service })
+}
+
 fn start_exit_with(address: &str, identity: Identity, onward: Course) -> RunningExit {
-    let service = ExitService {
+    start_exit_of(exit_service(address, identity, onward))
+}
+
+fn exit_service(address: &str, identity: Identity, onward: Course) -> ExitService {
+    ExitService {
         addresses: vec![address.parse().unwrap()],
         identity,
         host: None,
@@ -61,7 +71,10 @@ fn start_exit_with(address: &str, identity: Identity, onward: Course) -> Running
         always: None,
         capacity: None,
         watch: None,
-    };
+    }
+}
+
+fn start_exit_of(service: ExitService) -> RunningExit {
     let running = Running::start(|events: Events<ExitEvent>| exit(service, events)).unwrap();
     let Some(ExitEvent::Serving(url)) = running.wait(LONG) else { panic!("the exit does not serve") };
     RunningExit { running, url }

@@ -282,6 +282,20 @@ async fn an_idle_proxy_stays_connected_and_a_wrong_token_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_proxy_hears_that_the_exit_sends_under_another_control() {
+    let exit = field::start_exit_under("cubic");
+    let proxy = start_proxy(&exit.url, SECRET, None);
+    let state = proxy.wait_until(|state| !matches!(state, UplinkState::Up(_)));
+    assert!(matches!(state, UplinkState::Sends("CUBIC")), "{state:?}");
+    // It hears it once, though there are two lines, and nothing where both are the same.
+    let same = field::start_proxy_under("cubic", &exit.url, &["127.0.0.2"]);
+    same.wait_until(is_up);
+    while let Some(event) = proxy.running.wait(Duration::from_millis(300)).or(same.running.wait(Duration::ZERO)) {
+        assert!(matches!(event, ProxyEvent::Uplink(UplinkState::Up(_))), "{event:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_target_that_does_not_read_holds_the_sender_up() {
     let exit = start_exit("127.0.0.1:0", identity(), &["127.0.0.1"]);
     let proxy = start_proxy(&exit.url, SECRET, None);

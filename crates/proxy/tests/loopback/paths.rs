@@ -61,7 +61,7 @@ pub async fn field() -> (RunningExit, RunningProxy, [Relay; 2]) {
 pub fn is_open(state: &UplinkState) -> Vec<bool> {
     match state {
         UplinkState::Up(paths) => paths.iter().map(|path| path.is_open).collect(),
-        UplinkState::Down(_) => Vec::new(),
+        UplinkState::Down(_) | UplinkState::Sends(_) => Vec::new(),
     }
 }
 
