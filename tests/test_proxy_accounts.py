@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import socket
 import struct
 import sys
@@ -14,6 +16,7 @@ import pytest
 
 from anabranch import _core
 from anabranch.commands.clients import accounts
+from anabranch.commands.usage import Usage, current
 from anabranch.errors import ScenarioError
 from command import run
 from running_programs import LONG_S, Lines, end, start
@@ -216,6 +219,112 @@ def test_a_client_reaches_its_own_targets_alone(target: Target, programs: list[L
     assert reached == [True, True, True, False]
 
 
+def received(socks: str, port: int) -> int:
+    """Receive over a connection until it is reset or ends, or is refused; give the number of bytes."""
+    own, count = connect(socks, port), 0
+    if own is None:
+        return 0
+    with own:
+        own.sendall(b"s")
+        try:
+            while came := len(own.recv(1 << 18)):
+                count += came
+        except ConnectionResetError:
+            return count
+    pytest.fail("it ends as if all were there")
+
+
+@pytest.mark.parametrize("is_relayed", [False, True])
+def test_a_client_has_its_quota_and_no_more_until_the_next_period_whatever_is_restarted(
+    target: Target, programs: list[Lines], tmp_path: Path, is_relayed: bool
+) -> None:
+    file, usage = tmp_path / "clients.toml", tmp_path / "clients.usage.json"
+    file.write_text('[office]\ntoken-file = "office.token"\nquota = "5 MB"\n[guest]\ntoken-file = "guest.token"\n')
+    here, token = listen(), tmp_path / "exit.token"
+    serve: tuple[str, ...] = ("exit", "--allow", "127.0.0.1")
+    if is_relayed:
+        programs.append(start(*serve, "--token-file", str(token), *listen()))
+        serve = ("relay", url_of(programs[0]), "--exit-token-file", str(token))
+    programs.append(start(*serve, "--clients", str(file), *here))
+    url = url_of(programs[-1])
+    office, guest = (proxied(programs, url, tmp_path / f"{name}.token") for name in ("office", "guest"))
+    # What is under way in relays and proxies when the quota is used up is lost.
+    assert 1e6 < received(office, target.port) <= 5e6 + (1 << 18)
+    assert received(office, target.port) == 0
+    assert reaches(guest, target.port)
+
+    for period, count in (("month", 0), ("another", 4)):
+        end(programs.pop(-3))
+        assert json.loads(usage.read_text())["office"]["bytes"] >= 5e6
+        if period == "another":
+            usage.write_text('{"office": {"period": "1999-12", "bytes": 5000000}, "gone": {"period": "1", "bytes": 2}}')
+        programs.insert(-2, start(*serve, "--clients", str(file), *here))
+        url_of(programs[-3])
+        deadline = time.monotonic() + LONG_S
+        while not reaches(guest, target.port):
+            assert time.monotonic() < deadline
+        assert (received(office, target.port) > 1e6) == (count > 0)
+    end(programs.pop(-3))
+    assert json.loads(usage.read_text())["gone"] == {"period": "1", "bytes": 2}
+
+
+class Counted:
+    """An exit that counts what its only client uses."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def used(self) -> list[tuple[str, int]]:
+        return [("office", self.count)]
+
+    def renew(self, name: str) -> None:
+        assert name == "office"
+        self.count = 0
+
+
+def test_quotas_are_renewed_when_their_period_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    day = "2026-11-28"
+    monkeypatch.setattr("anabranch.commands.usage.current", lambda period: day if period == "day" else "ever")
+    usage, own = Usage.read(tmp_path / "usage.json"), Counted()
+    assert usage.begin("office", "day") == 0
+    own.count = 100
+    usage.follow(own, at_once=True)
+    assert Usage.read(usage.file).begin("office", "day") == 100
+    assert Usage.read(usage.file).begin("office", "ever") == 0, "another period"
+    day = "2026-11-29"
+    usage.follow(own, at_once=True)
+    assert own.count == 0
+    assert Usage.read(usage.file).begin("office", "day") == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["usage.json"]
+
+
+def test_usage_that_cannot_be_kept_is_told_once_and_a_file_of_another_kind_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    usage, own = Usage.read(tmp_path / "gone" / "usage.json"), Counted()
+    usage.begin("office", "month")
+    for own.count in (1, 2):
+        usage.follow(own, at_once=True)
+    assert capsys.readouterr().err.count("what clients have used is not kept") == 1
+    file = tmp_path / "usage.json"
+    for text in (
+        "",
+        "[]",
+        "{",
+        '{"a": 1}',
+        '{"a": {"period": "x"}}',
+        '{"a": {"period": "x", "bytes": 1e999}}',
+    ):
+        file.write_text(text)
+        with pytest.raises(ScenarioError, match="mend it, or remove it"):
+            Usage.read(file)
+
+
+def test_periods_have_names_that_differ() -> None:
+    assert all(re.fullmatch(r"\d{4}-[W\d]?\d{1,2}(-\d\d)?", current(period)) for period in ("day", "week", "month"))
+    assert current("ever") == "ever"
+
+
 @pytest.mark.alone
 @pytest.mark.slow
 @pytest.mark.parametrize("direction", ["up", "down"])
@@ -268,6 +377,11 @@ def test_a_file_of_clients_that_cannot_be_used_is_refused_with_its_place(tmp_pat
         ('[office]\ntoken-file = "t"\nconnections = 0', "connections must be at least 1"),
         ('[office]\ntoken-file = "t"\nallow = "public"', "allow must be a list of texts"),
         ('["a b"]\ntoken-file = "t"', "is no name"),
+        ('[office]\ntoken-file = "t"\nquota = 5', 'quota must be a text with a unit, such as "50 GB"'),
+        ('[office]\ntoken-file = "t"\nquota = "much"', "[office] quota: "),
+        ('[office]\ntoken-file = "t"\nquota = "0 B"', "quota must be at least a byte"),
+        ('[office]\ntoken-file = "t"\nperiod = "day"', "period is that of a quota"),
+        ('[office]\ntoken-file = "t"\nquota = "1 GB"\nperiod = "year"', "period must be day, week, month, ever"),
     ):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(ScenarioError) as error:

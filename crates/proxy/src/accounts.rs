@@ -7,6 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::bundle::turns::{LEAST_WEIGHT, MOST_WEIGHT};
 use crate::meter::Limits;
+pub use crate::meter::Quota;
 use crate::rules::Rules;
 use crate::token::{Digest, Token, shown};
 use crate::unreached::Unreached;
@@ -22,6 +23,8 @@ pub struct Account {
     pub weight: f64,
     /// The most that it may send and receive over all connections: each of both.
     pub rate: Option<Rate>,
+    /// The bytes that it may send and receive together.
+    pub quota: Option<Arc<Quota>>,
     /// The most connections and flows to targets at a time.
     pub connections: Option<usize>,
     /// The targets that are allowed, instead of those of the exit.
@@ -48,7 +51,7 @@ const LEAST_RATE: f64 = 64e3;
 impl Account {
     /// The account of all clients that show a token.
     pub fn of(token: Token) -> Self {
-        Self { name: None, token, weight: 1.0, rate: None, connections: None, rules: None }
+        Self { name: None, token, weight: 1.0, rate: None, quota: None, connections: None, rules: None }
     }
 
     fn title(&self) -> String {
@@ -80,6 +83,7 @@ pub(crate) struct Known {
     pub weight: f64,
     pub limits: Limits,
     pub rules: Option<Rules>,
+    quota: Option<Arc<Quota>>,
     room: Option<Arc<Semaphore>>,
 }
 
@@ -87,8 +91,11 @@ impl Known {
     /// The right to another connection, which is held until that ends.
     ///
     /// # Errors
-    /// If the client has as many as it may.
+    /// If the client has as many as it may, or has used up its quota.
     pub fn enter(&self) -> Result<Option<OwnedSemaphorePermit>, Unreached> {
+        if self.quota.as_ref().is_some_and(|quota| quota.is_spent()) {
+            return Err(Unreached::Spent);
+        }
         let permit = self.room.as_ref().map(|room| room.clone().try_acquire_owned()).transpose();
         permit.map_err(|_| Unreached::Busy)
     }
@@ -116,10 +123,10 @@ impl Accounts {
             }
         }
         let known = |(number, account): (u64, Account)| {
-            let Account { name, token, weight, rate, connections, rules } = account;
-            let limits = rate.map(Limits::of).unwrap_or_default();
+            let Account { name, token, weight, rate, quota, connections, rules } = account;
+            let limits = Limits::of(rate, quota.as_ref());
             let room = connections.map(|most| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))));
-            (token.digest(), Arc::new(Known { name, number, weight, limits, rules, room }))
+            (token.digest(), Arc::new(Known { name, number, weight, limits, rules, quota, room }))
         };
         Ok(Self((0..).zip(accounts).map(known).collect()))
     }
@@ -150,6 +157,16 @@ mod tests {
         assert!(held.iter().all(Result::is_ok));
         assert_eq!(found.enter().err(), Some(Unreached::Busy));
         drop(held);
+        assert!(found.enter().is_ok());
+    }
+
+    #[test]
+    fn a_client_without_bytes_has_no_more_connections_until_they_are_renewed() {
+        let quota = Quota::new(1000, 1000);
+        let own = Account { quota: Some(quota.clone()), ..account("one", "0123456789abcdef") };
+        let found = Accounts::new(vec![own]).unwrap().find(b"Bearer 0123456789abcdef").unwrap();
+        assert_eq!(found.enter().err(), Some(Unreached::Spent));
+        quota.renew();
         assert!(found.enter().is_ok());
     }
 

@@ -1,5 +1,6 @@
 //! The most that a client may send and receive: bytes wait for their time, and packets that come before theirs are dropped.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,10 +14,53 @@ const BURST: Duration = Duration::from_millis(50);
 /// Bits of a byte.
 const BITS: f64 = 8.0;
 
+/// Bytes that a client may send and receive together, until they are renewed.
+#[derive(Debug)]
+pub struct Quota {
+    most: u64,
+    used: AtomicU64,
+}
+
+impl Quota {
+    /// This number of bytes, of which some are used.
+    pub fn new(most: u64, used: u64) -> Arc<Self> {
+        Arc::new(Self { most, used: used.into() })
+    }
+
+    /// Bytes that are used.
+    pub fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// None is used any more.
+    pub fn renew(&self) {
+        self.used.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether all bytes are used.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.used() >= self.most
+    }
+
+    /// Takes the bytes of a piece, which may be more than are left; none if none are.
+    fn take(&self, bytes: u64) -> Result<(), Spent> {
+        if self.is_spent() {
+            return Err(Spent);
+        }
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// The quota of a client is used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spent;
+
 /// The most in one direction.
 #[derive(Debug)]
 pub(crate) struct Meter {
     rate: Rate,
+    quota: Option<Arc<Quota>>,
     paid: Mutex<Paid>,
 }
 
@@ -41,19 +85,25 @@ struct Meters {
 pub(crate) struct Limits(Option<Arc<Meters>>);
 
 /// Waits until bytes may pass some meters, and gives these bytes: all that there are, or as many as pass at a time.
-pub(crate) async fn metered(bytes: &mut Bytes, meters: [Option<&Meter>; 2]) -> Bytes {
+///
+/// # Errors
+/// If a quota is used up.
+pub(crate) async fn metered(bytes: &mut Bytes, meters: [Option<&Meter>; 2]) -> Result<Bytes, Spent> {
     let most = meters.iter().flatten().map(|meter| meter.piece()).fold(bytes.len(), usize::min);
     let piece = bytes.split_to(most);
     for meter in meters.into_iter().flatten() {
+        meter.take(piece.len() as u64)?;
         meter.pass(piece.len() as u64).await;
     }
-    piece
+    Ok(piece)
 }
 
 impl Limits {
-    /// A rate in each direction.
-    pub fn of(rate: Rate) -> Self {
-        Self(Some(Arc::new(Meters { sending: Meter::new(rate), receiving: Meter::new(rate) })))
+    /// A rate in each direction, and a quota for both.
+    pub fn of(rate: Option<Rate>, quota: Option<&Arc<Quota>>) -> Self {
+        let meter = || Meter::new(rate.unwrap_or(Rate(f64::INFINITY)), quota.cloned());
+        let is_limited = rate.is_some() || quota.is_some();
+        Self(is_limited.then(|| Arc::new(Meters { sending: meter(), receiving: meter() })))
     }
 
     /// What meters the bytes that the client sends.
@@ -71,9 +121,9 @@ impl Limits {
 const LEAST_PIECE: usize = 1500;
 
 impl Meter {
-    fn new(rate: Rate) -> Self {
+    fn new(rate: Rate, quota: Option<Arc<Quota>>) -> Self {
         let now = Instant::now();
-        Self { rate, paid: Mutex::new(Paid { all: now, packets: now }) }
+        Self { rate, quota, paid: Mutex::new(Paid { all: now, packets: now }) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Paid> {
@@ -83,6 +133,10 @@ impl Meter {
     /// The most bytes that pass at a time.
     pub fn piece(&self) -> usize {
         ((self.rate.0 / BITS * BURST.as_secs_f64()) as usize).max(LEAST_PIECE)
+    }
+
+    fn take(&self, bytes: u64) -> Result<(), Spent> {
+        self.quota.as_ref().map_or(Ok(()), |quota| quota.take(bytes))
     }
 
     /// Waits until bytes are paid for, in the order of the calls.
@@ -100,7 +154,7 @@ impl Meter {
     /// Whether a packet may pass now, which counts then.
     pub fn lets(&self, now: Instant, bytes: u64) -> bool {
         let paid = &mut *self.lock();
-        let may_pass = paid.packets <= now;
+        let may_pass = paid.packets <= now && self.take(bytes).is_ok();
         if may_pass {
             paid.packets = self.after(now, paid.packets, bytes);
             paid.all = self.after(now, paid.all, bytes);
@@ -121,7 +175,7 @@ mod tests {
 
     #[test]
     fn bytes_pass_at_the_rate_after_a_burst() {
-        let meter = Meter::new(Rate(8e6));
+        let meter = Meter::new(Rate(8e6), None);
         let begin = Instant::now() + Duration::from_secs(1);
         // 1 MB/s: 50 kB at once, and 450 kB in 0.45 s, over however many flows.
         let last = (0..50).map(|_| meter.note(begin, 10_000)).max().unwrap();
@@ -131,7 +185,7 @@ mod tests {
 
     #[test]
     fn packets_before_their_time_are_dropped() {
-        let meter = Meter::new(Rate(8e5));
+        let meter = Meter::new(Rate(8e5), None);
         let begin = Instant::now() + Duration::from_secs(1);
         // 100 packets of 1000 bytes a second, and five at once. 1000 packets come in a second.
         let passed = (0..1000).filter(|ms| meter.lets(begin + Duration::from_millis(*ms), 1000)).count();
@@ -140,7 +194,7 @@ mod tests {
 
     #[test]
     fn packets_pass_beside_bytes_that_take_all_and_bytes_leave_them_their_part() {
-        let meter = Meter::new(Rate(8e6));
+        let meter = Meter::new(Rate(8e6), None);
         let begin = Instant::now() + Duration::from_secs(1);
         let (mut now, mut bytes, mut packets) = (begin, 0, 0);
         while now < begin + Duration::from_secs(1) {
@@ -154,12 +208,33 @@ mod tests {
 
     #[tokio::test]
     async fn bytes_wait_for_their_time() {
-        let (meter, begin) = (Meter::new(Rate(8e6)), Instant::now());
+        let (meter, begin) = (Meter::new(Rate(8e6), None), Instant::now());
         for _ in 0..10 {
             meter.pass(10_000).await;
         }
         // 100 kB, of which 50 kB may come at once after silence; there was none.
         assert!(begin.elapsed() >= Duration::from_millis(90), "{:?}", begin.elapsed());
-        assert_eq!((meter.piece(), Meter::new(Rate(64e3)).piece()), (50_000, 1500));
+        assert_eq!((meter.piece(), Meter::new(Rate(64e3), None).piece()), (50_000, 1500));
+    }
+
+    #[tokio::test]
+    async fn a_quota_is_for_both_directions_and_ends_what_is_carried() {
+        let quota = Quota::new(10_000, 4000);
+        let limits = Limits::of(None, Some(&quota));
+        let both = [limits.sending(), limits.receiving()];
+        for meter in both {
+            assert_eq!(
+                metered(&mut Bytes::from(vec![0; 2999]), [meter, None]).await.map(|bytes| bytes.len()),
+                Ok(2999)
+            );
+        }
+        // Two bytes are left, which is enough for a packet.
+        assert!(limits.sending().unwrap().lets(Instant::now(), 1000));
+        assert_eq!((quota.used(), quota.is_spent()), (10_998, true));
+        assert!(!limits.sending().unwrap().lets(Instant::now(), 1));
+        assert_eq!(metered(&mut Bytes::from_static(b"x"), both).await, Err(Spent));
+        quota.renew();
+        assert!(metered(&mut Bytes::from_static(b"x"), both).await.is_ok() && quota.used() == 2);
+        assert!(Limits::of(None, None).sending().is_none());
     }
 }

@@ -180,7 +180,7 @@ async fn carry_in(reader: &mut (impl AsyncRead + Unpin), sends: &mut impl Sends,
         counter.into_stream.fetch_add(read as u64, Ordering::Relaxed);
         let mut bytes = piece.split().freeze();
         while !bytes.is_empty() {
-            let piece = metered(&mut bytes, [counter.limits.receiving(), None]).await;
+            let piece = metered(&mut bytes, [counter.limits.receiving(), None]).await.map_err(|_| ())?;
             sends.send(piece).await.map_err(|_| ())?;
         }
     }
@@ -195,7 +195,7 @@ async fn carry_out(
         let mut bytes = came.copy_to_bytes(came.remaining());
         counter.out_of_stream.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         while !bytes.is_empty() {
-            let mut piece = metered(&mut bytes, [counter.limits.sending(), None]).await;
+            let mut piece = metered(&mut bytes, [counter.limits.sending(), None]).await.map_err(|_| ())?;
             writer.write_all_buf(&mut piece).await.map_err(|_| ())?;
         }
     }

@@ -30,6 +30,9 @@ pub enum Unreached {
     /// The exit cannot serve so much at a time.
     #[error("the exit serves as many connections as it can")]
     Busy,
+    /// The client has used up its quota.
+    #[error("the client has used up its quota")]
+    Spent,
     /// The relays on the way are too many, or lead in a circle.
     #[error("the relays on the way are too many, or lead in a circle")]
     Circle,
@@ -43,8 +46,8 @@ pub enum Unreached {
 
 impl Unreached {
     /// All reasons that an exit gives, with the name that stands for each in the header `proxy-status`
-    /// [rfc9209, sec. 2.3].
-    const NAMES: [(Self, &str); 8] = [
+    /// [rfc9209, sec. 2.3]. It has none for quotas.
+    const NAMES: [(Self, &str); 9] = [
         (Self::Unknown, "http_request_denied"),
         (Self::NotAllowed, "destination_ip_prohibited"),
         (Self::NoAddress, "dns_error"),
@@ -52,6 +55,7 @@ impl Unreached {
         (Self::TimedOut, "connection_timeout"),
         (Self::NoWay, "destination_ip_unroutable"),
         (Self::Busy, "connection_limit_reached"),
+        (Self::Spent, "quota_exceeded"),
         (Self::Circle, "proxy_loop_detected"),
     ];
 
@@ -73,6 +77,7 @@ impl Unreached {
             Self::Unknown => StatusCode::PROXY_AUTHENTICATION_REQUIRED,
             Self::NotAllowed => StatusCode::FORBIDDEN,
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
+            Self::Spent => StatusCode::TOO_MANY_REQUESTS,
             Self::Busy | Self::NoExit => StatusCode::SERVICE_UNAVAILABLE,
             Self::NoAddress | Self::Refused | Self::NoWay | Self::Circle | Self::Other => StatusCode::BAD_GATEWAY,
         }
@@ -92,6 +97,7 @@ impl Unreached {
         found.unwrap_or(match status {
             StatusCode::PROXY_AUTHENTICATION_REQUIRED | StatusCode::UNAUTHORIZED => Self::Unknown,
             StatusCode::FORBIDDEN => Self::NotAllowed,
+            StatusCode::TOO_MANY_REQUESTS => Self::Spent,
             StatusCode::GATEWAY_TIMEOUT => Self::TimedOut,
             StatusCode::SERVICE_UNAVAILABLE => Self::Busy,
             _ => Self::Other,
@@ -101,7 +107,7 @@ impl Unreached {
     /// The answer to a request of SOCKS.
     pub(crate) fn reply(self) -> Reply {
         match self {
-            Self::NotAllowed => Reply::NotAllowed,
+            Self::NotAllowed | Self::Spent => Reply::NotAllowed,
             Self::NoAddress => Reply::NoHost,
             Self::Refused => Reply::Refused,
             Self::TimedOut => Reply::TimedOut,

@@ -2,14 +2,14 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anabranch_core::Rate;
 use anabranch_live::running::Running;
 use anabranch_live::security::Identity;
 use anabranch_live::url::Url;
-use anabranch_proxy::accounts::{Account, Accounts};
+use anabranch_proxy::accounts::{Account, Accounts, Quota};
 use anabranch_proxy::capacity::Capacity;
 use anabranch_proxy::doors::{Door, Kind, Password};
 use anabranch_proxy::exit::{Course, ExitError, ExitEvent, ExitService, control as suited, exit, line_control};
@@ -31,8 +31,9 @@ type ExitNews = (&'static str, Vec<String>, Option<Left>);
 /// lines and of backups, the token, the name of the control and the capacity.
 type NextExit = (String, Option<PathBuf>, Vec<String>, Vec<String>, String, String, Option<String>);
 
-/// A client of an exit: its name, its token, its weight, its rate in bit/s, the most of its connections and its targets.
-type Client = (Option<String>, String, f64, Option<f64>, Option<usize>, Option<Vec<String>>);
+/// A client of an exit: its name, its token, its weight, its rate in bit/s, the most of its connections and its targets, and
+/// the bytes of its quota with those that are used.
+type Client = (Option<String>, String, f64, Option<f64>, Option<usize>, Option<Vec<String>>, Option<(u64, u64)>);
 
 /// Where a program shows itself, whether others may read it, and its page.
 type WatchedAt = (String, bool, Option<String>);
@@ -41,6 +42,8 @@ type WatchedAt = (String, bool, Option<String>);
 #[pyclass(frozen, name = "Exit", module = "anabranch._core")]
 struct PyExit {
     running: Mutex<Option<Running<ExitEvent>>>,
+    /// The quotas of clients, by their names.
+    quotas: Vec<(String, Arc<Quota>)>,
 }
 
 #[pymethods]
@@ -65,11 +68,14 @@ impl PyExit {
             Some(key) => Identity::read(&identity, &key),
             None => Identity::kept(&identity),
         };
+        let accounts = accounts.into_iter().map(account).collect::<PyResult<Vec<_>>>()?;
+        let quota = |own: &Account| own.name.clone().zip(own.quota.clone());
+        let quotas = accounts.iter().filter_map(quota).collect();
         let service = ExitService {
             addresses: addresses.iter().map(|text| address(text)).collect::<PyResult<_>>()?,
             identity: identity.map_err(wrong)?,
             host,
-            accounts: Accounts::new(accounts.into_iter().map(account).collect::<PyResult<_>>()?).map_err(wrong)?,
+            accounts: Accounts::new(accounts).map_err(wrong)?,
             onward: match next {
                 Some(next) => Course::Exit(Box::new(exit_of(next)?)),
                 None if rules.is_empty() => Course::Targets(Rules::default()),
@@ -81,7 +87,17 @@ impl PyExit {
             watch: watch.map(watching).transpose()?,
         };
         let running = Running::start(|events| exit(service, events)).map_err(failed)?;
-        Ok(Self { running: Mutex::new(Some(running)) })
+        Ok(Self { running: Mutex::new(Some(running)), quotas })
+    }
+
+    /// Bytes that clients with quotas have used.
+    fn used(&self) -> Vec<(&str, u64)> {
+        self.quotas.iter().map(|(name, quota)| (&**name, quota.used())).collect()
+    }
+
+    /// Gives a client its whole quota again.
+    fn renew(&self, name: &str) {
+        self.quotas.iter().filter(|(own, _)| own == name).for_each(|(_, quota)| quota.renew());
     }
 
     /// News within `seconds`, if there are any: of what, and a line or the label of each open path; or a client that has
@@ -178,12 +194,13 @@ fn rules_of(texts: &[String]) -> Result<Rules, RuleError> {
     texts.iter().map(|rule| rule.parse::<Rule>()).collect()
 }
 
-fn account((name, token, weight, bps, connections, rules): Client) -> PyResult<Account> {
+fn account((name, token, weight, bps, connections, rules, quota): Client) -> PyResult<Account> {
     let title = name.as_ref().map_or_else(String::new, |name| format!("`{name}`: "));
     let told = |error: &dyn std::fmt::Display| wrong(format!("{title}{error}"));
     let token = Token::new(&token).map_err(|error| told(&error))?;
     let rules = rules.as_deref().map(rules_of).transpose().map_err(|error| told(&error))?;
-    Ok(Account { name, token, weight, rate: bps.map(Rate), connections, rules })
+    let quota = quota.map(|(most, used)| Quota::new(most, used));
+    Ok(Account { name, token, weight, rate: bps.map(Rate), quota, connections, rules })
 }
 
 fn exit_of((url, authorities, via, backup, token, control, capacity): NextExit) -> PyResult<Exit> {

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from anabranch import _core
 from anabranch.commands.tokens import kept_token
+from anabranch.commands.usage import PERIODS, Usage
 from anabranch.errors import ScenarioError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from anabranch._core import _Account
+
+Value = TypeVar("Value")
 
 Clients = Annotated[
     Path | None,
@@ -25,11 +30,13 @@ TokenFile = Annotated[
     typer.Option(help="File with the token of all clients; made if it does not exist. Or give --clients."),
 ]
 
-KEYS = ("token-file", "weight", "rate", "connections", "allow")
+KEYS = ("token-file", "weight", "rate", "connections", "quota", "period", "allow")
 
 
-def accounts(token_file: Path | None, clients: Path | None, *, with_targets: bool) -> list[_Account]:
-    """Give those who are served: who shows the token in a file, and clients that another file names.
+def accounts(
+    token_file: Path | None, clients: Path | None, *, with_targets: bool
+) -> tuple[list[_Account], Usage | None]:
+    """Give the clients that are served: all that show a token, and those that a file names, with what they have used.
 
     Raises
     ------
@@ -41,8 +48,9 @@ def accounts(token_file: Path | None, clients: Path | None, *, with_targets: boo
             "clients show a token; name a file for it by --token-file, or one that lists clients by --clients"
         )
     found: list[_Account] = []
+    usage = None
     if token_file is not None:
-        found.append((None, kept_token(token_file), 1.0, None, None, None))
+        found.append((None, kept_token(token_file), 1.0, None, None, None, None))
     if clients is not None:
         try:
             tables = tomllib.loads(clients.read_text(encoding="utf-8"))
@@ -51,11 +59,12 @@ def accounts(token_file: Path | None, clients: Path | None, *, with_targets: boo
         if not tables:
             raise ScenarioError(f'{clients}: it names no client; one is [office] with token-file = "office.token"')
         keys = KEYS if with_targets else KEYS[:-1]
-        found += [_account(clients, name, table, keys) for name, table in tables.items()]
-    return found
+        usage = Usage.read(clients.with_suffix(".usage.json"))
+        found += [_account(clients, name, table, keys, usage) for name, table in tables.items()]
+    return found, usage
 
 
-def _account(file: Path, name: str, table: Any, keys: tuple[str, ...]) -> _Account:
+def _account(file: Path, name: str, table: Any, keys: tuple[str, ...], usage: Usage) -> _Account:
     """Read the table of a client."""
     if not isinstance(table, dict):
         raise ScenarioError(f"{file}: `{name}` must be a table [{name}] with {', '.join(keys)}")
@@ -83,8 +92,29 @@ def _account(file: Path, name: str, table: Any, keys: tuple[str, ...]) -> _Accou
     allow = take("allow", list, 'a list of texts, such as ["public:443"]')
     if allow is not None and not (allow and all(isinstance(text, str) for text in allow)):
         raise ScenarioError(f'{file}: [{name}] allow must be a list of texts, such as ["public:443"]')
+    bps = None if rate is None else _parsed(_core.parse_rate, rate, f"{file}: [{name}] rate")
+    quota = _quota(file, name, take("quota", str, 'a text with a unit, such as "50 GB"'), table.get("period"))
+    limits = (float(1.0 if weight is None else weight), bps, connections, allow)
+    used = None if quota is None else (quota[0], usage.begin(name, quota[1]))
+    return name, kept_token(file.parent / token), *limits, used
+
+
+def _quota(file: Path, name: str, quota: str | None, period: Any) -> tuple[int, str] | None:
+    """Read the bytes of a quota, and the period after which it is renewed."""
+    if period is not None and quota is None:
+        raise ScenarioError(f'{file}: [{name}] period is that of a quota, such as quota = "50 GB"')
+    if period is not None and period not in PERIODS:
+        raise ScenarioError(f"{file}: [{name}] period must be {', '.join(PERIODS)}")
+    if quota is None:
+        return None
+    most = _parsed(_core.parse_bytes, quota, f"{file}: [{name}] quota")
+    if most < 1:
+        raise ScenarioError(f"{file}: [{name}] quota must be at least a byte")
+    return most, period or "month"
+
+
+def _parsed(parse: Callable[[str], Value], text: str, place: str) -> Value:
     try:
-        bps = None if rate is None else _core.parse_rate(rate)
+        return parse(text)
     except ValueError as error:
-        raise ScenarioError(f"{file}: [{name}] rate: {error}") from error
-    return name, kept_token(file.parent / token), float(1.0 if weight is None else weight), bps, connections, allow
+        raise ScenarioError(f"{place}: {error}") from error

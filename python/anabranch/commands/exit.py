@@ -15,6 +15,7 @@ from anabranch.commands.clients import Clients, TokenFile, accounts
 from anabranch.commands.descriptors import allow_many
 from anabranch.commands.text import printable
 from anabranch.commands.uplink import tell
+from anabranch.commands.usage import Usage
 from anabranch.commands.watching import Watch, WatchOpen, say_where, watched_at
 from anabranch.errors import NoLivePartError
 from anabranch.number_labels import bytes_text
@@ -82,10 +83,10 @@ def command(
     if not _core.HAS_LIVE:
         raise NoLivePartError
     place = place_of(listen, name, certificate, key)
-    known, shown = accounts(token_file, clients, with_targets=True), watched_at(watch, watch_open)
+    (known, usage), shown = accounts(token_file, clients, with_targets=True), watched_at(watch, watch_open)
     allow_many()
     own = _core.Exit(*place, known, allow or [], control, shown, None, client_control, client_capacity)
-    serve(own, token_file)
+    serve(own, token_file, usage)
 
 
 def place_of(
@@ -99,7 +100,7 @@ def place_of(
     return addresses, certificate or identity_file(), key, name or (socket.gethostname() if is_any else None)
 
 
-def serve(own: _core.Exit, token_file: Path | None) -> None:
+def serve(own: _core.Exit, token_file: Path | None, usage: Usage | None) -> None:
     """Say what an exit or a relay does, until Ctrl-C; that is how it ends, and no failure."""
     name = "NAME.token" if token_file is None else shlex.quote(token_file.name)
     secret = "its token" if token_file is None else f"the token in {printable(str(token_file))}"
@@ -108,6 +109,8 @@ def serve(own: _core.Exit, token_file: Path | None) -> None:
         try:
             while True:
                 kind, lines, left = own.wait(LOOK_S) or (None, [], None)
+                if usage is not None:
+                    usage.follow(own)
                 if kind == "serving":
                     typer.echo(f"anabranch proxy {shlex.quote(lines[0])} --token-file {name}")
                     typer.echo(f"{secret} goes to {machine}", err=True)
@@ -119,6 +122,8 @@ def serve(own: _core.Exit, token_file: Path | None) -> None:
                     tell(kind, lines)
         finally:
             own.stop()
+            if usage is not None:
+                usage.follow(own, at_once=True)
 
 
 def _line(client: str, is_known: bool, connections: int, sent: int, received: int) -> str:

@@ -54,7 +54,7 @@ def next_exit(
 
 
 def tell(kind: str, lines: list[str]) -> None:
-    """Say how the lines are: `up`, with the open paths, or `down`, with the reason; or under which control the exit `sends`."""
+    """Say how lines are: `up` with the open paths, `down` with the reason, or what control the exit `sends` under."""
     if kind == "down":
         typer.echo(f"no connection to the exit: {printable(lines[0])}", err=True)
     elif kind == "sends":

@@ -108,7 +108,8 @@ impl Flow {
             };
             let count = bytes.len() as u64;
             while !bytes.is_empty() {
-                let piece = metered(&mut bytes, [self.limits.sending(), other.limits.receiving()]).await;
+                let meters = [self.limits.sending(), other.limits.receiving()];
+                let Ok(piece) = metered(&mut bytes, meters).await else { return self.abort() };
                 other.put_in_turn(piece).await;
             }
             self.has_taken(count);
@@ -143,7 +144,8 @@ impl Flow {
             }
             let mut bytes = piece.split().freeze();
             while !bytes.is_empty() {
-                self.put_in_turn(metered(&mut bytes, [self.limits.receiving(), None]).await).await;
+                let piece = metered(&mut bytes, [self.limits.receiving(), None]).await.map_err(|_| ())?;
+                self.put_in_turn(piece).await;
             }
         }
     }
@@ -157,7 +159,7 @@ impl Flow {
             };
             let count = bytes.len() as u64;
             while !bytes.is_empty() {
-                let mut piece = metered(&mut bytes, [self.limits.sending(), None]).await;
+                let mut piece = metered(&mut bytes, [self.limits.sending(), None]).await.map_err(|_| ())?;
                 writer.write_all_buf(&mut piece).await.map_err(|_| ())?;
             }
             self.has_taken(count);

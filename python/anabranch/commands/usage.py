@@ -1,0 +1,108 @@
+"""What clients with quotas have used, kept in a file over restarts."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Protocol
+
+import typer
+
+from anabranch.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PERIODS = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "ever": "ever"}
+"""Periods after which quotas are renewed, in UTC, with the format of the name of each."""
+
+KEEP_S = 10.0
+"""The time between two writings."""
+
+
+class Counts(Protocol):
+    """An exit, which counts what clients with quotas use."""
+
+    def used(self) -> list[tuple[str, int]]:
+        """Give the bytes of each client with a quota."""
+
+    def renew(self, name: str) -> None:
+        """Count from 0 again."""
+
+
+def current(period: str) -> str:
+    """Give the name of the present day, week or month."""
+    return datetime.now(UTC).strftime(PERIODS[period])
+
+
+@dataclass
+class Usage:
+    """The bytes that clients have used, and a file with them."""
+
+    file: Path
+    periods: dict[str, str] = field(default_factory=dict)
+    """The period of each client with a quota."""
+    _kept: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """What stands in the file: for each client the name of a period, and bytes."""
+    _next_s: float = 0.0
+    _has_failed: bool = False
+
+    @classmethod
+    def read(cls, file: Path) -> Usage:
+        """Read the file, if it exists.
+
+        Raises
+        ------
+        ScenarioError
+            It is no file of this kind.
+        """
+        try:
+            text = file.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return cls(file)
+        try:
+            kept = {name: (str(own["period"]), int(own["bytes"])) for name, own in json.loads(text).items()}
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+            raise ScenarioError(f"{file}: it does not say what clients have used; mend it, or remove it") from error
+        return cls(file, _kept=kept)
+
+    def begin(self, name: str, period: str) -> int:
+        """Add a client; give what it has used in the present period."""
+        self.periods[name] = period
+        kept, count = self._kept.get(name, ("", 0))
+        return max(count, 0) if kept == current(period) else 0
+
+    def follow(self, own: Counts, *, at_once: bool = False) -> None:
+        """Renew quotas whose period is over, and write what is used, from time to time or at once."""
+        if not self.periods or (time.monotonic() < self._next_s and not at_once):
+            return
+        self._next_s = time.monotonic() + KEEP_S
+        now = {name: current(period) for name, period in self.periods.items()}
+        for name, period in now.items():
+            before = self._kept.get(name)
+            if before is not None and before[0] != period:
+                own.renew(name)
+        # Clients that the file names no more keep what they have used.
+        used = self._kept | {name: (now[name], count) for name, count in own.used()}
+        if used == self._kept:
+            return
+        self._kept = used
+        try:
+            self._write()
+            self._has_failed = False
+        except OSError as error:
+            if not self._has_failed:
+                typer.echo(f"what clients have used is not kept: {error}", err=True)
+            self._has_failed = True
+
+    def _write(self) -> None:
+        text = json.dumps({name: {"period": period, "bytes": count} for name, (period, count) in self._kept.items()})
+        aside = self.file.with_name(f".{self.file.name}.{os.getpid()}")
+        try:
+            aside.write_text(f"{text}\n", encoding="utf-8")
+            aside.replace(self.file)
+        finally:
+            aside.unlink(missing_ok=True)
