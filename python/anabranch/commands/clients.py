@@ -32,6 +32,9 @@ TokenFile = Annotated[
 
 KEYS = ("token-file", "weight", "rate", "connections", "quota", "period", "allow")
 
+OTHERS = {"allow": "; the exit alone decides on targets", "weight": "; a relay alone shares its lines by weight"}
+"""Keys that an exit or a relay alone knows, with what the other says of them."""
+
 
 def accounts(
     token_file: Path | None, clients: Path | None, *, with_targets: bool
@@ -58,7 +61,7 @@ def accounts(
             raise ScenarioError(f"{clients}: {error}") from error
         if not tables:
             raise ScenarioError(f'{clients}: it names no client; one is [office] with token-file = "office.token"')
-        keys = KEYS if with_targets else KEYS[:-1]
+        keys = tuple(key for key in KEYS if key != ("weight" if with_targets else "allow"))
         usage = Usage.read(clients.with_suffix(".usage.json"))
         found += [_account(clients, name, table, keys, usage) for name, table in tables.items()]
     return found, usage
@@ -72,7 +75,7 @@ def _account(file: Path, name: str, table: Any, keys: tuple[str, ...], usage: Us
         raise ScenarioError(f"{file}: `{name[:64]!a}` is no name; names have 1 to 64 signs and no blanks")
     for key in table:
         if key not in keys:
-            hint = "; the exit alone decides on targets" if key in KEYS else did_you_mean(key, keys)
+            hint = OTHERS.get(key) or did_you_mean(key, keys)
             raise ScenarioError(f"{file}: [{name}] has no key `{key}`{hint}; it may have {', '.join(keys)}")
 
     def take(key: str, kind: type | tuple[type, ...], what: str) -> Any:
