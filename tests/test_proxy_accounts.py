@@ -9,8 +9,9 @@ import struct
 import sys
 import threading
 import time
+import urllib.request
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -245,13 +246,27 @@ def test_a_client_has_its_quota_and_no_more_until_the_next_period_whatever_is_re
     if is_relayed:
         programs.append(start(*serve, "--token-file", str(token), *listen()))
         serve = ("relay", url_of(programs[0]), "--exit-token-file", str(token))
-    programs.append(start(*serve, "--clients", str(file), *here))
+    programs.append(start(*serve, "--clients", str(file), *here, "--watch", "127.0.0.1:0"))
     url = url_of(programs[-1])
+    shown = programs[-1].until("shown at ").removeprefix("shown at ").rstrip("/")
     office, guest = (proxied(programs, url, tmp_path / f"{name}.token") for name in ("office", "guest"))
     # What is under way in relays and proxies when the quota is used up is lost.
     assert 1e6 < received(office, target.port) <= 5e6 + (1 << 18)
     assert received(office, target.port) == 0
     assert reaches(guest, target.port)
+    # What clients have carried is shown, also when they have gone.
+    end(programs.pop(-2))
+    of = {own["client"]: own for own in told_at(shown, "/api/v1/status", json.loads)["clients"]}
+    figures = told_at(shown, "/metrics", str)
+    assert (of["office"]["quota_bytes"], of["office"]["flows"]) == (5e6, 1)
+    assert "quota_bytes" not in of["guest"]
+    assert of["office"]["from_targets_bytes"] >= 5e6
+    assert of["office"]["used_bytes"] >= 5e6
+    kind = "relay" if is_relayed else "exit"
+    assert f'anabranch_{kind}_client_flows_total{{client="guest"}} 1' in figures
+    assert f'anabranch_{kind}_client_quota_used_bytes{{client="office"}} {of["office"]["used_bytes"]}' in figures
+    office = proxied(programs, url, tmp_path / "office.token")
+    programs.insert(-1, programs.pop())
 
     for period, count in (("month", 0), ("another", 4)):
         end(programs.pop(-3))
@@ -266,6 +281,11 @@ def test_a_client_has_its_quota_and_no_more_until_the_next_period_whatever_is_re
         assert (received(office, target.port) > 1e6) == (count > 0)
     end(programs.pop(-3))
     assert json.loads(usage.read_text())["gone"] == {"period": "1", "bytes": 2}
+
+
+def told_at(url: str, path: str, read: Callable[[str], Any]) -> Any:
+    with urllib.request.urlopen(url + path, timeout=LONG_S) as answer:
+        return read(answer.read().decode())
 
 
 class Counted:

@@ -6,6 +6,7 @@ use anabranch_core::Rate;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::bundle::turns::{LEAST_WEIGHT, MOST_WEIGHT};
+use crate::ledger::Ledger;
 use crate::meter::Limits;
 pub use crate::meter::Quota;
 use crate::rules::Rules;
@@ -83,7 +84,9 @@ pub(crate) struct Known {
     pub weight: f64,
     pub limits: Limits,
     pub rules: Option<Rules>,
-    quota: Option<Arc<Quota>>,
+    pub quota: Option<Arc<Quota>>,
+    /// All its flows.
+    pub ledger: Arc<Ledger>,
     room: Option<Arc<Semaphore>>,
 }
 
@@ -126,9 +129,17 @@ impl Accounts {
             let Account { name, token, weight, rate, quota, connections, rules } = account;
             let limits = Limits::of(rate, quota.as_ref());
             let room = connections.map(|most| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))));
-            (token.digest(), Arc::new(Known { name, number, weight, limits, rules, quota, room }))
+            (
+                token.digest(),
+                Arc::new(Known { name, number, weight, limits, rules, quota, ledger: Arc::default(), room }),
+            )
         };
         Ok(Self((0..).zip(accounts).map(known).collect()))
+    }
+
+    /// All clients.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Known>> {
+        self.0.iter().map(|(_, known)| known)
     }
 
     /// The client that a value of `proxy-authorization` shows: as a bearer's token, or as a password with any name.

@@ -1,6 +1,7 @@
 //! The flows of a program or a client: those that are open, and what all have carried.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -84,6 +85,12 @@ impl Drop for Entry {
         if let Some(row) = rows.open.remove(&self.1) {
             rows.ended = rows.ended + row.flow.carried();
         }
+    }
+}
+
+impl fmt::Debug for Ledger {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.debug_struct("Ledger").field("total", &self.total()).finish_non_exhaustive()
     }
 }
 

@@ -27,6 +27,11 @@ impl Quota {
         Arc::new(Self { most, used: used.into() })
     }
 
+    /// All bytes.
+    pub(crate) fn most(&self) -> u64 {
+        self.most
+    }
+
     /// Bytes that are used.
     pub fn used(&self) -> u64 {
         self.used.load(Ordering::Relaxed)

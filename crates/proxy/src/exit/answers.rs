@@ -20,7 +20,7 @@ use crate::bundle::greeting::{FLOW, Greeting, HOPS, LINE, MARKS, Part, Unreadabl
 use crate::bundle::line::Line;
 use crate::bundle::turns::{SHARE, Share};
 use crate::http3::{Adapter, BidiStream};
-use crate::ledger::Counter;
+use crate::ledger::{Counter, Entry, Flowing, Ledger};
 use crate::packets::carrier::PacketFlow;
 use crate::packets::{self, CAPSULES};
 use crate::target::Target;
@@ -175,7 +175,7 @@ impl Exit {
             let ahead = self.onward.open_packets(target, client, behalf).await?;
             let (flow, mut take) = PacketFlow::new(client.limits.clone());
             let far = Far::Packets(flow.clone());
-            let entry = proxy.ledger.enter(target, true, flow.clone());
+            let entry = entered(&proxy.ledger, client, (target, true), &flow);
             tokio::spawn(async move {
                 ahead.join(&flow, &mut take).await;
                 own.ends(number);
@@ -190,7 +190,7 @@ impl Exit {
             flow.take_turns(proxy.turns.enter(share, weak));
         }
         let far = Far::Bytes(flow.clone());
-        let entry = proxy.ledger.enter(target, false, flow.clone());
+        let entry = entered(&proxy.ledger, client, (target, false), &flow);
         tokio::spawn(async move {
             ahead.join(&flow).await;
             own.ends(number);
@@ -225,7 +225,7 @@ impl Exit {
                 Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
             };
             let (flow, mut take) = PacketFlow::new(client.limits.clone());
-            let _entry = peer.ledger().enter(target, true, flow.clone());
+            let _entry = entered(peer.ledger(), client, (target, true), &flow);
             if stream.send_response(accepted(true)).await.is_err() {
                 return;
             }
@@ -238,7 +238,7 @@ impl Exit {
                 Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
             };
             let counter = Arc::new(Counter { limits: client.limits.clone(), ..Counter::default() });
-            let _entry = peer.ledger().enter(target, false, counter.clone());
+            let _entry = entered(peer.ledger(), client, (target, false), &counter);
             if stream.send_response(accepted(false)).await.is_err() {
                 return;
             }
@@ -272,6 +272,16 @@ impl<'a> Asked<'a> {
 fn read<T: FromStr<Err = Unreadable>>(request: &Request<()>, name: &str) -> Result<Option<T>, Unreadable> {
     let Some(value) = request.headers().get(name) else { return Ok(None) };
     value.to_str().map_err(|_| Unreadable)?.parse().map(Some)
+}
+
+/// Enters a flow with the other end and with its client.
+fn entered<F: Flowing + 'static>(
+    ledger: &Arc<Ledger>,
+    client: &Known,
+    (target, is_packets): (&Target, bool),
+    flow: &Arc<F>,
+) -> [Entry; 2] {
+    [ledger, &client.ledger].map(|ledger| ledger.enter(target, is_packets, flow.clone()))
 }
 
 /// The answer to a request that reached its target.

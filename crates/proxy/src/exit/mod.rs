@@ -311,6 +311,10 @@ impl Shows for Shown {
         let clients = self.exit.peers().into_iter().filter(|peer| peer.line.get().is_none());
         next.into_iter().chain(self.exit.proxies.all().into_iter().map(proxy)).chain(clients.map(client)).collect()
     }
+
+    fn clients(&self) -> Vec<Arc<Known>> {
+        self.exit.accounts.all().cloned().collect()
+    }
 }
 
 /// What all connections of an exit share.

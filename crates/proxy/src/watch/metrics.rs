@@ -6,12 +6,15 @@ use std::sync::atomic::Ordering;
 use anabranch_http::Front;
 use anabranch_http::prometheus::{Kind, Text};
 
-use super::shown::{ShownLine, ShownPeer, State, Status};
+use super::shown::{ShownClient, ShownLine, ShownPeer, State, Status};
 
 use Kind::{Counter, Gauge};
 
 /// The most peers that have series of their own.
 const MOST_PEERS: usize = 100;
+
+/// The most clients that have series, in the order of their file.
+const MOST_CLIENTS: usize = 1000;
 
 /// The figures.
 pub(super) fn text(status: &Status, front: &Front) -> String {
@@ -43,6 +46,7 @@ pub(super) fn text(status: &Status, front: &Front) -> String {
     let help = "Bytes from targets.";
     put("from_targets_bytes_total", Counter, help, |peer| peer.from_targets_bytes as f64);
     lines(&mut text, &prefix, &peers);
+    clients(&mut text, &prefix, &status.clients);
     http(&mut text, &prefix, front);
     text.finish()
 }
@@ -80,6 +84,21 @@ fn lines(text: &mut Text, prefix: &str, peers: &[&ShownPeer]) {
     put("lost_packets_total", Counter, "Packets of these that were lost.", |line| line.lost_packets as f64);
     put("rtt_seconds", Gauge, "Round trip.", |line| line.rtt_s);
     put("window_bytes", Gauge, "Congestion window.", |line| line.window_bytes as f64);
+}
+
+/// What clients have carried since the start: unlike that of peers it stays when they have gone.
+fn clients(text: &mut Text, prefix: &str, clients: &[ShownClient]) {
+    let mut put = |family: &str, kind: Kind, help: &str, value: fn(&ShownClient) -> Option<u64>| {
+        let named = clients.iter().take(MOST_CLIENTS);
+        let series = named.filter_map(|own| Some(([("client", &*own.client)], value(own)? as f64)));
+        text.family(&format!("{prefix}_client_{family}"), kind, help, series);
+    };
+    put("open_flows", Gauge, "Number of flows of the client that are open.", |own| Some(own.open_flows as u64));
+    put("flows_total", Counter, "Number of flows of the client.", |own| Some(own.flows));
+    put("to_targets_bytes_total", Counter, "Bytes of the client to targets.", |own| Some(own.to_targets_bytes));
+    put("from_targets_bytes_total", Counter, "Bytes of the client from targets.", |own| Some(own.from_targets_bytes));
+    put("quota_bytes", Gauge, "The quota of the client for its period.", |own| own.quota_bytes);
+    put("quota_used_bytes", Gauge, "Bytes of the quota that are used.", |own| own.used_bytes);
 }
 
 fn http(text: &mut Text, prefix: &str, front: &Front) {

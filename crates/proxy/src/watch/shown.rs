@@ -6,10 +6,11 @@ use std::time::{Duration, SystemTime};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::accounts::Known;
 use crate::bundle::line::Line;
 use crate::ledger::{Ledger, Row};
 use crate::tunnel::Carried;
-use crate::uplink::Known;
+use crate::uplink::Known as KnownLine;
 
 /// A program that can be shown.
 pub(crate) trait Shows: Send + Sync + 'static {
@@ -27,6 +28,11 @@ pub(crate) trait Shows: Send + Sync + 'static {
 
     /// Those to which it is connected.
     fn peers(&self) -> Vec<Peer>;
+
+    /// The clients that it knows; a proxy has programs instead.
+    fn clients(&self) -> Vec<Arc<Known>> {
+        Vec::new()
+    }
 }
 
 /// The other end of connections.
@@ -68,6 +74,46 @@ pub(super) struct Status {
     pub waiting_bytes: u64,
     /// A proxy has its exit; an exit has its proxies, and the clients of others; a relay has all of these.
     pub peers: Vec<ShownPeer>,
+    /// The clients that an exit or a relay knows, with all that they have carried since its start; a proxy has none.
+    pub clients: Vec<ShownClient>,
+}
+
+/// A client, with all its flows since the start.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Client")]
+pub(super) struct ShownClient {
+    /// Its name; empty for all that show the token of `--token-file`.
+    pub client: String,
+    /// Number of flows that are open.
+    pub open_flows: usize,
+    /// Number of all flows that there were.
+    pub flows: u64,
+    /// Bytes to targets.
+    pub to_targets_bytes: u64,
+    /// Bytes from targets.
+    pub from_targets_bytes: u64,
+    /// The most bytes that it may carry in its period, if it has a quota.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quota_bytes: Option<u64>,
+    /// Bytes of the quota that are used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used_bytes: Option<u64>,
+}
+
+impl ShownClient {
+    pub fn of(client: &Known) -> Self {
+        let (flows, Carried { into_stream, out_of_stream }) = client.ledger.total();
+        let quota = client.quota.as_ref();
+        Self {
+            client: client.name.clone().unwrap_or_default(),
+            open_flows: client.ledger.open(),
+            flows,
+            to_targets_bytes: out_of_stream,
+            from_targets_bytes: into_stream,
+            quota_bytes: quota.map(|quota| quota.most()),
+            used_bytes: quota.map(|quota| quota.used()),
+        }
+    }
 }
 
 /// The other end of connections.
@@ -189,8 +235,8 @@ pub(crate) fn lines_of(lines: impl IntoIterator<Item = Arc<Line>>) -> Vec<ShownL
 
 impl ShownLine {
     /// A line that may be up.
-    pub fn of(known: Known, line: Option<Arc<Line>>) -> Self {
-        let Known { number, is_backup, report, reason } = known;
+    pub fn of(known: KnownLine, line: Option<Arc<Line>>) -> Self {
+        let KnownLine { number, is_backup, report, reason } = known;
         match line {
             Some(line) => Self { path: report.label, ..Self::up(&line, report.openings) },
             None => Self {

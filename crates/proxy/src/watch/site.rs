@@ -8,7 +8,7 @@ use anabranch_http::routes::{Answer, Gives, Route};
 use anabranch_http::{Front, HTML, JSON, Site, json};
 
 use super::metrics;
-use super::shown::{Open, ShownPeer, Shows, Status, now_s};
+use super::shown::{Open, ShownClient, ShownPeer, Shows, Status, now_s};
 
 /// A program that is shown.
 pub(super) struct Watched<S> {
@@ -33,6 +33,7 @@ impl<S: Shows> Watched<S> {
             time_s: now_s(),
             waiting_bytes: self.shows.waiting(),
             peers: self.shows.peers().into_iter().map(ShownPeer::of).collect(),
+            clients: self.shows.clients().iter().map(|client| ShownClient::of(client)).collect(),
         }
     }
 }
