@@ -11,6 +11,7 @@ import { seen } from "../colours";
 import { useTheme } from "../theme";
 import { rateText, sizeText } from "../units";
 import { Chart } from "../views/Chart";
+import { Clients } from "./Clients";
 import { Flows } from "./Flows";
 import { Lines } from "./Lines";
 import { counted, keyOfLine, keyOfPeer, type Rates, type Sample, type Status } from "./proxy";
@@ -82,6 +83,7 @@ function Shown({ followed, status }: { followed: Followed; status: Status }) {
         </div>
       ) : null}
       <Lines status={status} rates={last?.rates ?? new Map()} />
+      <Clients status={status} />
       {flows ? <Flows flows={flows} status={status} /> : null}
       <footer>
         For programs: <a href="metrics">figures for Prometheus</a>, <a href="openapi.json">the interface in JSON</a>.

@@ -36,6 +36,7 @@ const status = (time_s: number, own: Peer): Status => ({
   time_s,
   waiting_bytes: 0,
   peers: [own],
+  clients: [],
 });
 
 test("rates are what was counted between two answers, and what is counted anew began with nothing", () => {

@@ -27,6 +27,17 @@ export interface Peer {
   lines: Line[];
 }
 
+export interface Client {
+  /** Empty for all that show the same token. */
+  client: string;
+  open_flows: number;
+  flows: number;
+  to_targets_bytes: number;
+  from_targets_bytes: number;
+  quota_bytes?: number;
+  used_bytes?: number;
+}
+
 export interface Status {
   kind: "proxy" | "relay" | "exit";
   version: string;
@@ -36,6 +47,7 @@ export interface Status {
   time_s: number;
   waiting_bytes: number;
   peers: Peer[];
+  clients: Client[];
 }
 
 export interface Flow {
