@@ -46,7 +46,8 @@ class Usage:
     periods: dict[str, str] = field(default_factory=dict)
     """The period of each client with a quota."""
     _kept: dict[str, tuple[str, int]] = field(default_factory=dict)
-    """What stands in the file: for each client the name of a period, and bytes."""
+    """For each client the name of a period, and bytes: what stands in the file, or should."""
+    _is_written: bool = True
     _next_s: float = 0.0
     _has_failed: bool = False
 
@@ -87,12 +88,12 @@ class Usage:
                 own.renew(name)
         # Clients that the file names no more keep what they have used.
         used = self._kept | {name: (now[name], count) for name, count in own.used()}
-        if used == self._kept:
+        if used == self._kept and self._is_written:
             return
-        self._kept = used
+        self._kept, self._is_written = used, False
         try:
             self._write()
-            self._has_failed = False
+            self._is_written, self._has_failed = True, False
         except OSError as error:
             if not self._has_failed:
                 typer.echo(f"what clients have used is not kept: {error}", err=True)

@@ -109,7 +109,11 @@ impl Flow {
             let count = bytes.len() as u64;
             while !bytes.is_empty() {
                 let meters = [self.limits.sending(), other.limits.receiving()];
-                let Ok(piece) = metered(&mut bytes, meters).await else { return self.abort() };
+                let Ok(piece) = metered(&mut bytes, meters).await else {
+                    // This flow may have ended well, and the other has not.
+                    self.abort();
+                    return other.abort();
+                };
                 other.put_in_turn(piece).await;
             }
             self.has_taken(count);
