@@ -17,7 +17,7 @@ import pytest
 
 from anabranch import _core
 from anabranch.commands.clients import accounts
-from anabranch.commands.usage import Usage, current
+from anabranch.commands.usage import MOST, Usage, current
 from anabranch.errors import ScenarioError
 from command import run
 from running_programs import LONG_S, Lines, end, start
@@ -341,6 +341,11 @@ def test_usage_that_cannot_be_kept_is_told_once_and_a_file_of_another_kind_is_re
         file.write_text(text)
         with pytest.raises(ScenarioError, match="mend it, or remove it"):
             Usage.read(file)
+    file.write_bytes(b"\xff")
+    with pytest.raises(ScenarioError, match="mend it, or remove it"):
+        Usage.read(file)
+    file.write_text('{"office": {"period": "ever", "bytes": 1e30}}')
+    assert Usage.read(file).begin("office", "ever") == MOST
 
 
 def test_periods_have_names_that_differ() -> None:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 PERIODS = {"day": "%Y-%m-%d", "week": "%G-W%V", "month": "%Y-%m", "ever": "ever"}
 """Periods after which quotas are renewed, in UTC, with the format of the name of each."""
 
+MOST = 2**63
+"""The most bytes that count as used."""
+
 KEEP_S = 10.0
 """The time between two writings."""
 
@@ -62,10 +65,9 @@ class Usage:
         """
         try:
             text = file.read_text(encoding="utf-8")
+            kept = {name: (str(own["period"]), int(own["bytes"])) for name, own in json.loads(text).items()}
         except FileNotFoundError:
             return cls(file)
-        try:
-            kept = {name: (str(own["period"]), int(own["bytes"])) for name, own in json.loads(text).items()}
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise ScenarioError(f"{file}: it does not say what clients have used; mend it, or remove it") from error
         return cls(file, _kept=kept)
@@ -74,7 +76,7 @@ class Usage:
         """Add a client; give what it has used in the present period."""
         self.periods[name] = period
         kept, count = self._kept.get(name, ("", 0))
-        return max(count, 0) if kept == current(period) else 0
+        return min(max(count, 0), MOST) if kept == current(period) else 0
 
     def follow(self, own: Counts, *, at_once: bool = False) -> None:
         """Renew quotas whose period is over, and write what is used, from time to time or at once."""
@@ -103,7 +105,10 @@ class Usage:
         text = json.dumps({name: {"period": period, "bytes": count} for name, (period, count) in self._kept.items()})
         aside = self.file.with_name(f".{self.file.name}.{os.getpid()}")
         try:
-            aside.write_text(f"{text}\n", encoding="utf-8")
+            with aside.open("w", encoding="utf-8") as made:
+                made.write(f"{text}\n")
+                made.flush()
+                os.fsync(made.fileno())
             aside.replace(self.file)
         finally:
             aside.unlink(missing_ok=True)
