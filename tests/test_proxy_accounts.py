@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import socket
 import struct
 import sys
@@ -11,13 +10,14 @@ import threading
 import time
 import urllib.request
 from contextlib import ExitStack, closing
+from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from anabranch import _core
 from anabranch.commands.clients import accounts
-from anabranch.commands.usage import MOST, Usage, current
+from anabranch.commands.usage import MOST, PERIODS, Usage, current, is_over
 from anabranch.errors import ScenarioError
 from command import run
 from running_programs import LONG_S, Lines, end, start
@@ -348,9 +348,44 @@ def test_usage_that_cannot_be_kept_is_told_once_and_a_file_of_another_kind_is_re
     assert Usage.read(file).begin("office", "ever") == MOST
 
 
-def test_periods_have_names_that_differ() -> None:
-    assert all(re.fullmatch(r"\d{4}-[W\d]?\d{1,2}(-\d\d)?", current(period)) for period in ("day", "week", "month"))
-    assert current("ever") == "ever"
+def test_periods_are_days_weeks_of_iso_8601_and_months_in_utc() -> None:
+    west = timezone(timedelta(hours=-2))
+    # 23:30 on the last day of 2026, two hours west of Greenwich, is 01:30 on the first of 2027, a Friday.
+    for time_, names in (
+        (datetime(2026, 12, 31, 12, tzinfo=UTC), ["2026-12-31", "2026-W53", "2026-12", "ever"]),
+        (datetime(2026, 12, 31, 23, 30, tzinfo=west), ["2027-01-01", "2026-W53", "2027-01", "ever"]),
+        (datetime(2027, 1, 4, tzinfo=UTC), ["2027-01-04", "2027-W01", "2027-01", "ever"]),
+    ):
+        assert [current(period, time_) for period in PERIODS] == names
+
+
+def test_a_clock_that_goes_back_renews_no_quota_and_another_kind_of_period_does() -> None:
+    for last, now, over in (
+        ("2026-11", "2026-12", True),
+        ("2026-12", "1970-01", False),
+        ("2026-12", "2026-12", False),
+        ("2026-W48", "2026-12", True),
+        ("2026-12-01", "2026-W01", True),
+        ("ever", "ever", False),
+        ("", "ever", True),
+    ):
+        assert is_over(last, now) == over, (last, now)
+
+
+def test_a_clock_that_went_back_at_the_start_forgets_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    month = "2026-11"
+    monkeypatch.setattr("anabranch.commands.usage.current", lambda _: month)
+    usage, own = Usage.read(tmp_path / "usage.json"), Counted()
+    usage.begin("office", "month")
+    own.count = 100
+    usage.follow(own, at_once=True)
+    month = "1970-01"
+    usage = Usage.read(usage.file)
+    assert usage.begin("office", "month") == 100
+    usage.follow(own, at_once=True)
+    month = "2026-11"
+    usage.follow(own, at_once=True)
+    assert own.count == 100
 
 
 @pytest.mark.alone

@@ -27,7 +27,7 @@ impl Quota {
         Arc::new(Self { most, used: used.into() })
     }
 
-    /// All bytes.
+    /// The bytes that the client may use.
     pub(crate) fn most(&self) -> u64 {
         self.most
     }
@@ -37,7 +37,7 @@ impl Quota {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// None is used any more.
+    /// Counts from 0 again.
     pub fn renew(&self) {
         self.used.store(0, Ordering::Relaxed);
     }

@@ -30,8 +30,8 @@ pub enum Unreached {
     /// The exit cannot serve so much at a time.
     #[error("the exit serves as many connections as it can")]
     Busy,
-    /// The client has used up its quota.
-    #[error("the client has used up its quota")]
+    /// The client has used up its quota, or a relay on the way that at the next exit.
+    #[error("a quota on the way is used up")]
     Spent,
     /// The relays on the way are too many, or lead in a circle.
     #[error("the relays on the way are too many, or lead in a circle")]

@@ -18,6 +18,7 @@ from anabranch.commands.uplink import tell
 from anabranch.commands.usage import Usage
 from anabranch.commands.watching import Watch, WatchOpen, say_where, watched_at
 from anabranch.errors import NoLivePartError
+from anabranch.interrupts import held_interrupts
 from anabranch.number_labels import bytes_text
 from anabranch.transfer.files import identity_file
 
@@ -121,9 +122,10 @@ def serve(own: _core.Exit, token_file: Path | None, usage: Usage | None) -> None
                 elif kind is not None:
                     tell(kind, lines)
         finally:
-            own.stop()
-            if usage is not None:
-                usage.follow(own, at_once=True)
+            with held_interrupts():
+                own.stop()
+                if usage is not None:
+                    usage.follow(own, at_once=True)
 
 
 def _line(client: str, is_known: bool, connections: int, sent: int, received: int) -> str:

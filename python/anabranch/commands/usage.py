@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -36,9 +37,15 @@ class Counts(Protocol):
         """Count from 0 again."""
 
 
-def current(period: str) -> str:
-    """Give the name of the present day, week or month."""
-    return datetime.now(UTC).strftime(PERIODS[period])
+def current(period: str, now: datetime | None = None) -> str:
+    """Give the name of the day, week or month of a time, or of the present."""
+    return (now or datetime.now(UTC)).astimezone(UTC).strftime(PERIODS[period])
+
+
+def is_over(last: str, now: str) -> bool:
+    """Whether a period has ended. A clock that goes back ends none, and names of other kinds differ."""
+    kind = re.compile(r"\d").sub
+    return last < now if kind("0", last) == kind("0", now) else True
 
 
 @dataclass
@@ -76,7 +83,7 @@ class Usage:
         """Add a client; give what it has used in the present period."""
         self.periods[name] = period
         kept, count = self._kept.get(name, ("", 0))
-        return min(max(count, 0), MOST) if kept == current(period) else 0
+        return 0 if is_over(kept, current(period)) else min(max(count, 0), MOST)
 
     def follow(self, own: Counts, *, at_once: bool = False) -> None:
         """Renew quotas whose period is over, and write what is used, from time to time or at once."""
@@ -85,9 +92,12 @@ class Usage:
         self._next_s = time.monotonic() + KEEP_S
         now = {name: current(period) for name, period in self.periods.items()}
         for name, period in now.items():
-            before = self._kept.get(name)
-            if before is not None and before[0] != period:
+            if name not in self._kept:
+                continue
+            if is_over(last := self._kept[name][0], period):
                 own.renew(name)
+            else:
+                now[name] = last
         # Clients that the file names no more keep what they have used.
         used = self._kept | {name: (now[name], count) for name, count in own.used()}
         if used == self._kept and self._is_written:

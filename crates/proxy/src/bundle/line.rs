@@ -49,6 +49,8 @@ pub(crate) struct Line {
     /// Number of datagrams with packets, in both directions.
     packets: Arc<AtomicU64>,
     pace: Mutex<Pace>,
+    /// Number of small messages that pass others now. It is locked while the room for them changes.
+    passing: Mutex<usize>,
     is_doubted: watch::Sender<bool>,
 }
 
@@ -56,8 +58,8 @@ impl Line {
     /// The line of a connection.
     pub fn new(number: u8, is_backup: bool, session: Arc<Session>, packets: Arc<AtomicU64>) -> Arc<Self> {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let (pace, is_doubted) = (Mutex::new(FIRST), watch::channel(false).0);
-        let line = Self { number, is_backup, id, session, packets, pace, is_doubted };
+        let (pace, passing, is_doubted) = (Mutex::new(FIRST), Mutex::default(), watch::channel(false).0);
+        let line = Self { number, is_backup, id, session, packets, pace, passing, is_doubted };
         line.measure();
         Arc::new(line)
     }
@@ -97,18 +99,22 @@ impl Line {
         }
         pace.window = path.stats().cwnd;
         *self.pace.lock().unwrap_or_else(PoisonError::into_inner) = pace;
-        self.take_ahead(pace, 0);
+        self.take_ahead(|_| {});
     }
 
     /// Takes some bytes more than bulk may fill, until the value is dropped: a small message does not wait for others. Bulk
     /// would fill that room, too, if there were time.
     pub fn let_pass(&self) -> Passes<'_> {
-        self.take_ahead(self.pace(), SMALL);
+        self.take_ahead(|passing| *passing += 1);
         Passes(self)
     }
 
-    fn take_ahead(&self, pace: Pace, more: u64) {
-        self.quic().set_send_window((pace.window + pace.window / BUFFERED).max(LEAST_BUFFERED) + more);
+    /// Changes the number of small messages that pass, and fits the send buffer to it and to the window.
+    fn take_ahead(&self, change: impl FnOnce(&mut usize)) {
+        let mut passing = self.passing.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut passing);
+        let (window, more) = (self.pace().window, if *passing > 0 { SMALL } else { 0 });
+        self.quic().set_send_window((window + window / BUFFERED).max(LEAST_BUFFERED) + more);
     }
 
     /// Tells the other end what came marked, and of the next loop if there is one; hears the same. Does so until the connection
@@ -179,6 +185,6 @@ pub(crate) struct Passes<'a>(&'a Line);
 
 impl Drop for Passes<'_> {
     fn drop(&mut self) {
-        self.0.take_ahead(self.0.pace(), 0);
+        self.0.take_ahead(|passing| *passing -= 1);
     }
 }
