@@ -1,5 +1,6 @@
 /** The neighbours of an agent. */
 
+import { Heads } from "../views/Heads";
 import { NEIGHBOURS, type Neighbour } from "./agent";
 
 export function Neighbours({ neighbours }: { neighbours: Neighbour[] }) {
@@ -7,15 +8,7 @@ export function Neighbours({ neighbours }: { neighbours: Neighbour[] }) {
     <section class="table" aria-label="neighbours">
       <h2>Neighbours</h2>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">node</th>
-            <th scope="col">state</th>
-            <th scope="col" class="number">
-              messages waiting
-            </th>
-          </tr>
-        </thead>
+        <Heads of={["node", "state", { number: "messages waiting" }]} />
         <tbody>
           {neighbours.map(({ node, state, waiting }) => (
             <tr key={node} class={state === "up" ? "" : "bad"}>

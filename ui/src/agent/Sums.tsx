@@ -1,6 +1,7 @@
 /** The sums at the links of an agent. */
 
 import { digits, rateText } from "../units";
+import { Heads } from "../views/Heads";
 import type { Sums as Row } from "./agent";
 
 export function Sums({ sums }: { sums: Row[] }) {
@@ -10,25 +11,15 @@ export function Sums({ sums }: { sums: Row[] }) {
     <section class="table" aria-label="links of this node">
       <h2>Links of this node</h2>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">link</th>
-            <th scope="col" class="number">
-              divides
-            </th>
-            <th scope="col" class="number">
-              weights
-            </th>
-            <th scope="col" class="number">
-              of these limited here
-            </th>
-            {isReserved ? (
-              <th scope="col" class="number">
-                reserved
-              </th>
-            ) : null}
-          </tr>
-        </thead>
+        <Heads
+          of={[
+            "link",
+            { number: "divides" },
+            { number: "weights" },
+            { number: "of these limited here" },
+            ...(isReserved ? [{ number: "reserved" }] : []),
+          ]}
+        />
         <tbody>
           {sums.map(({ link, capacity_bps, claims, claims_limited_here, reserved_bps }) => (
             <tr key={link} class={capacity_bps === 0 ? "bad" : ""}>

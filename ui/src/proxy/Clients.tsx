@@ -1,6 +1,7 @@
 /** The clients that an exit or a relay knows by name, with all that they have carried. */
 
 import { sizeText } from "../units";
+import { Heads } from "../views/Heads";
 import type { Client, Status } from "./proxy";
 
 /** The most clients of the table: those that have carried the most. */
@@ -16,23 +17,15 @@ export function Clients({ status }: { status: Status }) {
     <section class="table" aria-label="clients">
       <h2>Clients since the start</h2>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">client</th>
-            <th scope="col" class="number minor">
-              open flows
-            </th>
-            <th scope="col" class="number">
-              to targets
-            </th>
-            <th scope="col" class="number">
-              from targets
-            </th>
-            <th scope="col" class="number">
-              used of its quota
-            </th>
-          </tr>
-        </thead>
+        <Heads
+          of={[
+            "client",
+            { minor: "open flows" },
+            { number: "to targets" },
+            { number: "from targets" },
+            { number: "used of its quota" },
+          ]}
+        />
         <tbody>
           {shown.map((client) => (
             <tr key={client.client} class={isSpent(client) ? "bad" : ""}>

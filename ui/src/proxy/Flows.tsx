@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 
 import { sizeText } from "../units";
+import { Heads } from "../views/Heads";
 import type { Flow, Flows as Open, Status } from "./proxy";
 
 export function Flows({ flows, status }: { flows: Open; status: Status }) {
@@ -32,28 +33,18 @@ export function Flows({ flows, status }: { flows: Open; status: Status }) {
       {flows.count && !found.length ? <p class="empty">No flow fits.</p> : null}
       {found.length ? (
         <table>
-          <thead>
-            <tr>
-              <th scope="col">target</th>
-              <th scope="col">kind</th>
-              {isMany ? <th scope="col">client</th> : null}
-              <th scope="col" class="number">
-                to target
-              </th>
-              <th scope="col" class="number">
-                from target
-              </th>
-              <th scope="col" class="number minor">
-                waiting
-              </th>
-              <th scope="col" class="number minor">
-                age
-              </th>
-              <th scope="col" class="number minor">
-                lines
-              </th>
-            </tr>
-          </thead>
+          <Heads
+            of={[
+              "target",
+              "kind",
+              ...(isMany ? ["client"] : []),
+              { number: "to target" },
+              { number: "from target" },
+              { minor: "waiting" },
+              { minor: "age" },
+              { minor: "lines" },
+            ]}
+          />
           <tbody>
             {found.map((flow) => (
               <tr key={`${flow.peer} ${flow.number}`}>

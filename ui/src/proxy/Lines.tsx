@@ -1,6 +1,7 @@
 /** The lines of a proxy, or of all proxies of an exit. */
 
 import { rateText, sizeText, spanText } from "../units";
+import { Heads } from "../views/Heads";
 import { keyOfLine, keyOfPeer, lossText, type Peer, type Rates, STATES, type Status } from "./proxy";
 
 interface Props {
@@ -25,20 +26,7 @@ export function Lines({ status, rates }: Props) {
         <section class="table" aria-label="other clients">
           <h2>Clients with one connection</h2>
           <table>
-            <thead>
-              <tr>
-                <th scope="col">client</th>
-                <th scope="col" class="number">
-                  flows
-                </th>
-                <th scope="col" class="number">
-                  to targets
-                </th>
-                <th scope="col" class="number">
-                  from targets
-                </th>
-              </tr>
-            </thead>
+            <Heads of={["client", { number: "flows" }, { number: "to targets" }, { number: "from targets" }]} />
             <tbody>
               {others.map((peer) => (
                 <tr key={peer.peer} class={peer.is_known ? "" : "bad"}>
@@ -64,30 +52,18 @@ function Table({ peer, rates, title }: { peer: Peer; rates: Map<string, Rates>; 
     <section class="table" aria-label={title}>
       <h2>{title}</h2>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">path</th>
-            <th scope="col">state</th>
-            <th scope="col" class="number">
-              receives
-            </th>
-            <th scope="col" class="number">
-              sends
-            </th>
-            <th scope="col" class="number">
-              round trip
-            </th>
-            <th scope="col" class="number minor">
-              window
-            </th>
-            <th scope="col" class="number minor">
-              lost of sent
-            </th>
-            <th scope="col" class="number minor">
-              opened
-            </th>
-          </tr>
-        </thead>
+        <Heads
+          of={[
+            "path",
+            "state",
+            { number: "receives" },
+            { number: "sends" },
+            { number: "round trip" },
+            { minor: "window" },
+            { minor: "lost of sent" },
+            { minor: "opened" },
+          ]}
+        />
         <tbody>
           {peer.lines.map((line) => {
             const own = rates.get(keyOfLine(peer, line));
