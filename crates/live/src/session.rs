@@ -560,20 +560,14 @@ impl Session {
         self.group.limit(ceiling.total, &by_slot);
     }
 
-    /// Limits the send buffer to the needs of the windows, since buffered data are delayed. To be called now and then
-    /// by senders of much data.
+    /// Limits the send buffer to the needs of the windows, and to what the ceiling of all paths lets through in a while,
+    /// since buffered data are delayed. To be called now and then by senders of much data, and at a new ceiling: nothing
+    /// more is taken until what there is beyond the limit has gone.
     pub fn fit_send_window(&self) {
         let windows: u64 = self.paths().iter().filter(|path| path.is_open).map(|path| path.window_bytes).sum();
         let (times, least, most) = SEND_WINDOW;
-        self.connection.set_send_window(windows.saturating_mul(times).clamp(least, most));
-    }
-
-    /// Limits the send buffer to what the ceiling of all paths lets through in a while, if there is one: what is taken then
-    /// goes soon. Nothing more is taken until what there is beyond this has gone.
-    pub fn fit_send_window_to_ceiling(&self) {
-        if let Some(bytes) = self.group.most_within(AHEAD) {
-            self.connection.set_send_window(bytes.clamp(LEAST_KEPT, SEND_WINDOW.2));
-        }
+        let soon = self.group.most_within(AHEAD).map_or(most, |bytes| bytes.max(LEAST_KEPT));
+        self.connection.set_send_window(windows.saturating_mul(times).clamp(least, most).min(soon));
     }
 
     /// Limits the send buffer further than [`Self::fit_send_window`], where unsent data wait elsewhere and are counted

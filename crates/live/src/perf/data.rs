@@ -49,6 +49,7 @@ pub(super) async fn send(
     let left = Counter(Arc::new(AtomicU64::new(request.bytes)));
     let mut finished = Vec::new();
     let mut streams = JoinSet::new();
+    session.fit_send_window();
     for _ in 0..request.streams {
         let opened = async { session.connection().open_uni().await.map_err(ended) };
         let stream = timely("it takes no streams", opened).await?;

@@ -7,7 +7,7 @@ use super::report::{Interval, Report, Start};
 use super::wire::{Answer, Conditions, DRAINING, Direction, Done, Request, ended, hear, tell, timely};
 use super::{Event, PerfError, Plan};
 use crate::connect::{ClientSession, Target};
-use crate::control::{check_groups, named};
+use crate::control::{Ceiling, check_groups, named};
 use crate::messages::is_wrong_service;
 use crate::paths::{PathReport, numbered};
 use crate::quic::{RecvStream, SendStream};
@@ -40,6 +40,7 @@ impl Plan {
     fn request(&self) -> Request {
         Request {
             groups: Vec::new(),
+            most_bps: None,
             control: self.control.clone(),
             direction: self.direction,
             seconds: self.seconds,
@@ -65,6 +66,12 @@ pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError>
     let ClientSession { client, mut session, remote } = target.connect().await?;
     gather(&session).await;
     request.groups = grouped(&session, &plan);
+    // There is a ceiling before data flow, whichever end sends.
+    let ceiling = plan.conditions.borrow().ceiling.clone();
+    match request.direction {
+        Direction::Up => session.limit(&ceiling),
+        Direction::Down => request.most_bps = of_all(&ceiling),
+    }
     let asked = timely("it does not answer", ask(&session, &request)).await;
     let (tells, mut hears) =
         asked.map_err(|error| if is_wrong_service(session.connection()) { PerfError::Share } else { error })?;
@@ -112,10 +119,15 @@ fn grouped(session: &Session, plan: &Plan) -> Vec<(u32, u32)> {
     if groups.is_empty() { Vec::new() } else { numbered(&session.numbers(), groups) }
 }
 
+/// The rate of a ceiling of all paths together, in bit/s, if there is one.
+fn of_all(ceiling: &Ceiling) -> Option<f64> {
+    Some(ceiling.total.0).filter(|bps| bps.is_finite())
+}
+
 /// Keeps the sender, at this end or the other, informed of the conditions of the paths while these come and go; does
 /// not return.
 async fn keep_conditions(session: &Session, plan: &Plan, request: &Request, mut tells: SendStream) -> Done {
-    let mut told = Conditions { groups: request.groups.clone(), most_bps: None };
+    let mut told = Conditions { groups: request.groups.clone(), most_bps: request.most_bps };
     loop {
         let groups = grouped(session, plan);
         let ceiling = plan.conditions.borrow().ceiling.clone();
@@ -127,8 +139,7 @@ async fn keep_conditions(session: &Session, plan: &Plan, request: &Request, mut 
                 }
             }
             Direction::Down => {
-                let most_bps = Some(ceiling.total.0).filter(|bps| bps.is_finite());
-                let present = Conditions { groups, most_bps };
+                let present = Conditions { groups, most_bps: of_all(&ceiling) };
                 if present != told {
                     told.clone_from(&present);
                     // The end of the connection is detected elsewhere.

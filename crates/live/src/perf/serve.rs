@@ -76,6 +76,7 @@ async fn one(arrival: Arrival, room: &Semaphore) -> Result<String, PerfError> {
     let done: Done = match request.direction {
         Direction::Up => receive(&session, &request, &counter).await?,
         Direction::Down => {
+            limit(&session, request.most_bps);
             let begun = session.paths();
             let (done, streams) = tokio::select! {
                 sent = send(&session, &request, &counter) => sent?,
@@ -128,6 +129,13 @@ fn choose(session: &Session, request: &Request) -> Result<(), PerfError> {
     Ok(session.group().choose(&protocol)?)
 }
 
+/// Sends no more than a client asks for in bit/s, if this is a rate.
+fn limit(session: &Session, most_bps: Option<f64>) {
+    if let Some(bps) = most_bps.filter(|bps| *bps >= 0.0) {
+        session.limit(&Ceiling::asked(Rate(bps)));
+    }
+}
+
 /// Sets the conditions of the paths that a client reports; does not return.
 async fn keep_conditions<T>(session: &Session, request: &Request, mut hears: RecvStream) -> T {
     let groups = Mutex::new(request.groups.clone());
@@ -138,9 +146,7 @@ async fn keep_conditions<T>(session: &Session, request: &Request, mut hears: Rec
             if told.groups.len() <= MOST_PATHS {
                 *lock() = told.groups;
             }
-            if let Some(bps) = told.most_bps.filter(|bps| *bps >= 0.0) {
-                session.limit(&Ceiling::asked(Rate(bps)));
-            }
+            limit(session, told.most_bps);
         }
     };
     let keeping = async {

@@ -56,6 +56,9 @@ pub struct Request {
     /// follow as [`Conditions`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<(u32, u32)>,
+    /// The most that the server may send over all paths, on links, in bit/s. Changes follow as [`Conditions`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_bps: Option<f64>,
 }
 
 /// New conditions of the paths.
@@ -90,6 +93,9 @@ impl Request {
         }
         if !(1..=MOST_STREAMS).contains(&self.streams) {
             return wrong("the number of streams", self.streams.to_string(), format!("1 to {MOST_STREAMS}"));
+        }
+        if let Some(bps) = self.most_bps.filter(|bps| !(*bps >= 0.0 && bps.is_finite())) {
+            return wrong("the highest rate", format!("{bps} bit/s"), "at least 0 bit/s".to_owned());
         }
         if self.groups.len() > MOST_PATHS {
             return wrong("the number of groups", self.groups.len().to_string(), format!("at most {MOST_PATHS}"));
@@ -207,8 +213,8 @@ mod tests {
 
     #[test]
     fn requests_beyond_the_limits_are_refused() {
-        let control = "lia".to_owned();
-        let good = Request { control, direction: Direction::Up, seconds: 1.0, bytes: 1, streams: 1, groups: vec![] };
+        let (control, direction, groups, most_bps) = ("lia".to_owned(), Direction::Up, vec![], Some(0.0));
+        let good = Request { control, direction, seconds: 1.0, bytes: 1, streams: 1, groups, most_bps };
         assert!(good.check().is_ok());
         for (request, said) in [
             (Request { seconds: 0.0, ..good.clone() }, "the time is 0 s; it must be more than 0 and at most 3600 s"),
@@ -218,6 +224,10 @@ mod tests {
             ),
             (Request { bytes: 0, ..good.clone() }, "the amount is 0 bytes; it must be 1 to 1000000000000 bytes"),
             (Request { streams: 17, ..good.clone() }, "the number of streams is 17; it must be 1 to 16"),
+            (
+                Request { most_bps: Some(-1.0), ..good.clone() },
+                "the highest rate is -1 bit/s; it must be at least 0 bit/s",
+            ),
             (Request { groups: vec![(0, 0); 17], ..good.clone() }, "the number of groups is 17; it must be at most 16"),
         ] {
             assert_eq!(request.check().unwrap_err().to_string(), said);
@@ -229,10 +239,11 @@ mod tests {
         fn any_bytes_are_a_request_within_the_limits_or_an_error(
             bytes in prop::collection::vec(any::<u8>(), 0..200),
             (seconds, amount, streams) in (any::<f64>(), any::<u64>(), any::<u32>()),
+            most_bps in any::<Option<f64>>(),
         ) {
             prop_assert!(Request::read(&bytes).is_err());
-            let (control, direction) = (String::new(), Direction::Up);
-            let asked = Request { control, direction, seconds, bytes: amount, streams, groups: vec![(0, streams)] };
+            let (control, direction, groups) = (String::new(), Direction::Up, vec![(0, streams)]);
+            let asked = Request { control, direction, seconds, bytes: amount, streams, groups, most_bps };
             if let Ok(read) = Request::read(&serde_json::to_vec(&asked).unwrap()) {
                 prop_assert!(read.check().is_ok());
                 prop_assert_eq!((read.bytes, read.streams), (amount, streams));

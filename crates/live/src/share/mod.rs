@@ -247,7 +247,6 @@ impl Drop for Serving {
 impl Serving {
     /// Fits the send buffer to the paths, and disconnects a fetcher that reads nothing.
     fn look_after(&self, progress: &mut (u64, Instant)) {
-        self.session.fit_send_window();
         let groups = lock(&self.groups);
         if !groups.is_empty() {
             self.session.regroup_numbered(&groups);
@@ -276,7 +275,7 @@ impl Serving {
     fn limit(&self) {
         let most = lock(&self.wanted).0.min(self.share.part().0);
         self.session.limit(&Ceiling::asked(Rate(most)));
-        self.session.fit_send_window_to_ceiling();
+        self.session.fit_send_window();
     }
 
     /// Reads a request and answers it.
