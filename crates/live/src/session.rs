@@ -526,6 +526,11 @@ impl Session {
         }
     }
 
+    /// The slot of each path in its control, in the order of [`Self::paths`]; `None` for paths that are not open.
+    pub fn slots(&self) -> Vec<Option<usize>> {
+        self.paths.slots()
+    }
+
     /// Sets which paths share links, by the group of each path, in the order of [`Self::paths`].
     pub fn regroup(&self, groups: &[u32]) {
         let slots = self.paths.slots();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anabranch_core::Rate;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::bundle::turns::{LEAST_WEIGHT, MOST_WEIGHT};
 use crate::ledger::Ledger;
@@ -30,7 +30,12 @@ pub struct Account {
     pub connections: Option<usize>,
     /// The targets that are allowed, instead of those of the exit.
     pub rules: Option<Rules>,
+    /// What the network grants for what is sent to it, if that is known.
+    pub granted: Option<Granted>,
 }
+
+/// What the network grants to a client, which somebody else changes.
+pub type Granted = watch::Receiver<Rate>;
 
 /// The reason why accounts cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,7 +57,7 @@ const LEAST_RATE: f64 = 64e3;
 impl Account {
     /// The account of all clients that show a token.
     pub fn of(token: Token) -> Self {
-        Self { name: None, token, weight: 1.0, rate: None, quota: None, connections: None, rules: None }
+        Self { name: None, token, weight: 1.0, rate: None, quota: None, connections: None, rules: None, granted: None }
     }
 
     fn title(&self) -> String {
@@ -85,6 +90,7 @@ pub(crate) struct Known {
     pub limits: Limits,
     pub rules: Option<Rules>,
     pub quota: Option<Arc<Quota>>,
+    granted: Option<Granted>,
     /// All its flows.
     pub ledger: Arc<Ledger>,
     room: Option<Arc<Semaphore>>,
@@ -101,6 +107,11 @@ impl Known {
         }
         let permit = self.room.as_ref().map(|room| room.clone().try_acquire_owned()).transpose();
         permit.map_err(|_| Unreached::Busy)
+    }
+
+    /// What the network grants now for what is sent to it.
+    pub fn granted(&self) -> Option<Rate> {
+        self.granted.as_ref().map(|granted| *granted.borrow())
     }
 
     /// The client at an address, as it is shown.
@@ -126,12 +137,12 @@ impl Accounts {
             }
         }
         let known = |(number, account): (u64, Account)| {
-            let Account { name, token, weight, rate, quota, connections, rules } = account;
+            let Account { name, token, weight, rate, quota, connections, rules, granted } = account;
             let limits = Limits::of(rate, quota.as_ref());
             let room = connections.map(|most| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))));
             (
                 token.digest(),
-                Arc::new(Known { name, number, weight, limits, rules, quota, ledger: Arc::default(), room }),
+                Arc::new(Known { name, number, weight, limits, rules, quota, granted, ledger: Arc::default(), room }),
             )
         };
         Ok(Self((0..).zip(accounts).map(known).collect()))

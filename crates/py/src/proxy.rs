@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anabranch_core::Rate;
+use anabranch_live::control::{Ceiling, check_groups};
 use anabranch_live::running::Running;
 use anabranch_live::security::Identity;
 use anabranch_live::url::Url;
@@ -16,10 +17,11 @@ use anabranch_proxy::exit::{Course, ExitError, ExitEvent, ExitService, control a
 use anabranch_proxy::proxy::{ProxyEvent, ProxyService, proxy};
 use anabranch_proxy::rules::{Rule, RuleError, Rules};
 use anabranch_proxy::token::Token;
-use anabranch_proxy::uplink::{Exit, UplinkState};
+use anabranch_proxy::uplink::{Conditions, Counts, Exit, Terms, UplinkState};
 use anabranch_proxy::watch::Watching;
 use pyo3::exceptions::{PyConnectionError, PyValueError};
 use pyo3::prelude::*;
+use tokio::sync::watch;
 
 /// A client that has left: its address, whether it was known, its connections, bytes to targets and from them.
 type Left = (String, bool, u64, u64, u64);
@@ -31,9 +33,22 @@ type ExitNews = (&'static str, Vec<String>, Option<Left>);
 /// lines and of backups, the token, the name of the control and the capacity.
 type NextExit = (String, Option<PathBuf>, Vec<String>, Vec<String>, String, String, Option<String>);
 
+/// The terms of a line: whether it is a backup, its weight, its group, the most that each end sends in bit/s, and whether there
+/// are copies.
+type LineTerms = (bool, f64, Option<u32>, Option<f64>, bool);
+
+/// What is said of the lines to an exit: the terms of each, and what is granted in bit/s, over all and over each.
+type LinesSaid = (Vec<LineTerms>, Option<f64>, Vec<f64>);
+
 /// A client of an exit: its name, its token, its weight, its rate in bit/s, the most of its connections and its targets, and
 /// the bytes of its quota with those that are used.
 type Client = (Option<String>, String, f64, Option<f64>, Option<usize>, Option<Vec<String>>, Option<(u64, u64)>);
+
+/// The lines to an exit.
+struct Lines {
+    conditions: watch::Sender<Conditions>,
+    counts: Counts,
+}
 
 /// Where a program shows itself, whether others may read it, and its page.
 type WatchedAt = (String, bool, Option<String>);
@@ -44,6 +59,10 @@ struct PyExit {
     running: Mutex<Option<Running<ExitEvent>>>,
     /// The quotas of clients, by their names.
     quotas: Vec<(String, Arc<Quota>)>,
+    /// What is granted to clients, by their names.
+    granted: Vec<(String, watch::Sender<Rate>)>,
+    /// The lines of a relay.
+    lines: Option<Lines>,
 }
 
 #[pymethods]
@@ -62,22 +81,36 @@ impl PyExit {
         next: Option<NextExit>,
         always: Option<&str>,
         capacity: Option<String>,
+        lines: Option<LinesSaid>,
+        grants: Vec<(String, f64)>,
     ) -> PyResult<Self> {
         let capacity = capacity_of(capacity)?;
         let identity = match key {
             Some(key) => Identity::read(&identity, &key),
             None => Identity::kept(&identity),
         };
-        let accounts = accounts.into_iter().map(account).collect::<PyResult<Vec<_>>>()?;
+        let mut accounts = accounts.into_iter().map(account).collect::<PyResult<Vec<_>>>()?;
+        let mut granted = Vec::new();
+        for (name, bps) in grants {
+            let (tell, present) = watch::channel(Rate(bps));
+            if let Some(account) = accounts.iter_mut().find(|account| account.name.as_ref() == Some(&name)) {
+                account.granted = Some(present);
+            }
+            granted.push((name, tell));
+        }
         let quota = |own: &Account| own.name.clone().zip(own.quota.clone());
         let quotas = accounts.iter().filter_map(quota).collect();
+        let (next, lines) = match next {
+            Some(next) => exit_of(next, lines.unwrap_or_default()).map(|(exit, lines)| (Some(exit), Some(lines)))?,
+            None => (None, None),
+        };
         let service = ExitService {
             addresses: addresses.iter().map(|text| address(text)).collect::<PyResult<_>>()?,
             identity: identity.map_err(wrong)?,
             host,
             accounts: Accounts::new(accounts).map_err(wrong)?,
             onward: match next {
-                Some(next) => Course::Exit(Box::new(exit_of(next)?)),
+                Some(next) => Course::Exit(Box::new(next)),
                 None if rules.is_empty() => Course::Targets(Rules::default()),
                 None => Course::Targets(rules_of(&rules).map_err(wrong)?),
             },
@@ -87,7 +120,24 @@ impl PyExit {
             watch: watch.map(watching).transpose()?,
         };
         let running = Running::start(|events| exit(service, events)).map_err(failed)?;
-        Ok(Self { running: Mutex::new(Some(running)), quotas })
+        Ok(Self { running: Mutex::new(Some(running)), quotas, granted, lines })
+    }
+
+    /// Sets what is granted to a client, in bit/s.
+    fn grant(&self, name: &str, bps: f64) {
+        self.granted.iter().filter(|(own, _)| own == name).for_each(|(_, granted)| {
+            granted.send_replace(Rate(bps));
+        });
+    }
+
+    /// Sets what is said of the lines of a relay.
+    fn say(&self, said: LinesSaid) -> PyResult<()> {
+        self.lines.as_ref().map_or(Ok(()), |lines| lines.say(said))
+    }
+
+    /// Bytes on links that each line of a relay has carried.
+    fn carried(&self) -> Vec<u64> {
+        self.lines.as_ref().map_or_else(Vec::new, |lines| lines.counts.carried())
     }
 
     /// Bytes that clients with quotas have used.
@@ -130,6 +180,7 @@ impl PyExit {
 #[pyclass(frozen, name = "Proxy", module = "anabranch._core")]
 struct PyProxy {
     running: Mutex<Option<Running<ProxyEvent>>>,
+    lines: Lines,
 }
 
 #[pymethods]
@@ -143,20 +194,32 @@ impl PyProxy {
         transparent: Vec<String>,
         password: Option<(String, String)>,
         watch: Option<WatchedAt>,
+        lines: LinesSaid,
     ) -> PyResult<Self> {
+        let (exit, lines) = exit_of(exit, lines)?;
         let password = password.map(|(name, password)| Password { name, password });
         let doors = |kind, texts: Vec<String>| {
             let door = |text: &String| Ok(Door { kind, address: address(text)?, password: password.clone() });
             texts.iter().map(door).collect::<PyResult<Vec<_>>>()
         };
         let service = ProxyService {
-            exit: exit_of(exit)?,
+            exit,
             doors: [doors(Kind::Socks, socks)?, doors(Kind::Http, http)?, doors(Kind::Transparent, transparent)?]
                 .concat(),
             watch: watch.map(watching).transpose()?,
         };
         let running = Running::start(|events| proxy(service, events)).map_err(failed)?;
-        Ok(Self { running: Mutex::new(Some(running)) })
+        Ok(Self { running: Mutex::new(Some(running)), lines })
+    }
+
+    /// Sets what is said of the lines.
+    fn say(&self, said: LinesSaid) -> PyResult<()> {
+        self.lines.say(said)
+    }
+
+    /// Bytes on links that each line has carried.
+    fn carried(&self) -> Vec<u64> {
+        self.lines.counts.carried()
     }
 
     /// News within `seconds`, if there are any: of what, and a line or the label of each open path.
@@ -200,15 +263,47 @@ fn account((name, token, weight, bps, connections, rules, quota): Client) -> PyR
     let token = Token::new(&token).map_err(|error| told(&error))?;
     let rules = rules.as_deref().map(rules_of).transpose().map_err(|error| told(&error))?;
     let quota = quota.map(|(most, used)| Quota::new(most, used));
-    Ok(Account { name, token, weight, rate: bps.map(Rate), quota, connections, rules })
+    Ok(Account { name, token, weight, rate: bps.map(Rate), quota, connections, rules, granted: None })
 }
 
-fn exit_of((url, authorities, via, backup, token, control, capacity): NextExit) -> PyResult<Exit> {
+impl Lines {
+    fn say(&self, said: LinesSaid) -> PyResult<()> {
+        let conditions = conditions_of(said)?;
+        self.conditions.send_if_modified(|before| {
+            let is_other = *before != conditions;
+            *before = conditions;
+            is_other
+        });
+        Ok(())
+    }
+}
+
+fn conditions_of((lines, total, paths): LinesSaid) -> PyResult<Conditions> {
+    let rate = |bps: Option<f64>| Rate(bps.unwrap_or(f64::INFINITY));
+    let terms = |(is_backup, weight, group, most, has_copies): LineTerms| {
+        let terms = Terms { is_backup, weight, group: group.unwrap_or(0), most: rate(most), has_copies };
+        terms.check().map(|()| terms).map_err(wrong)
+    };
+    let granted = Ceiling { total: rate(total), paths: paths.into_iter().map(Rate).collect() };
+    Ok(Conditions { lines: lines.into_iter().map(terms).collect::<PyResult<_>>()?, granted })
+}
+
+fn exit_of(
+    (url, authorities, via, backup, token, control, capacity): NextExit,
+    said: LinesSaid,
+) -> PyResult<(Exit, Lines)> {
     let url: Url = url.parse().map_err(wrong)?;
     let capacity = capacity_of(capacity)?;
     let protocol = line_control(&control, capacity.is_some()).map_err(wrong)?;
     let token = Token::new(&token).map_err(wrong)?;
-    Ok(Exit { url, authorities, via, backup, token, control, protocol, capacity })
+    if said.0.iter().any(|(_, _, group, ..)| group.is_some()) {
+        check_groups(&protocol).map_err(wrong)?;
+    }
+    let conditions = conditions_of(said)?;
+    let ((tell, conditions), counts) = (conditions.changing(), Counts::default());
+    let exit =
+        Exit { url, authorities, via, backup, token, control, protocol, capacity, conditions, counts: counts.clone() };
+    Ok((exit, Lines { conditions: tell, counts }))
 }
 
 fn capacity_of(text: Option<String>) -> PyResult<Option<Capacity>> {

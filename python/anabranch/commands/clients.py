@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from anabranch import _core
+from anabranch.commands.grants import granted
 from anabranch.commands.tokens import kept_token
 from anabranch.commands.usage import PERIODS, Usage
 from anabranch.errors import ScenarioError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import ExitStack
 
     from anabranch._core import _Account
 
@@ -30,7 +32,7 @@ TokenFile = Annotated[
     typer.Option(help="File with the token of all clients; made if it does not exist. Or give --clients."),
 ]
 
-KEYS = ("token-file", "weight", "rate", "connections", "quota", "period", "allow")
+KEYS = ("token-file", "weight", "rate", "connections", "quota", "period", "grant", "demand", "allow")
 
 OTHERS = {"allow": "; the exit alone decides on targets", "weight": "; a relay alone shares its lines by weight"}
 """Keys that an exit or a relay alone knows, with what the other says of them."""
@@ -38,8 +40,10 @@ OTHERS = {"allow": "; the exit alone decides on targets", "weight": "; a relay a
 
 def accounts(
     token_file: Path | None, clients: Path | None, *, with_targets: bool
-) -> tuple[list[_Account], Usage | None]:
-    """Give the clients that are served: all that show a token, and those that a file names, with what they have used.
+) -> tuple[list[_Account], Usage | None, ClientAgents]:
+    """Give the clients that are served: all that show a token, and those that a file names.
+
+    Also gives what these have used, and the agents that grant rates to them.
 
     Raises
     ------
@@ -51,7 +55,7 @@ def accounts(
             "clients show a token; name a file for it by --token-file, or one that lists clients by --clients"
         )
     found: list[_Account] = []
-    usage = None
+    usage, grants = None, ClientAgents()
     if token_file is not None:
         found.append((None, kept_token(token_file), 1.0, None, None, None, None))
     if clients is not None:
@@ -62,9 +66,50 @@ def accounts(
         if not tables:
             raise ScenarioError(f'{clients}: it names no client; one is [office] with token-file = "office.token"')
         keys = tuple(key for key in KEYS if key != ("weight" if with_targets else "allow"))
-        usage = Usage.read(clients.with_suffix(".usage.json"))
-        found += [_account(clients, name, table, keys, usage) for name, table in tables.items()]
-    return found, usage
+        has_quotas = any("quota" in table for table in tables.values() if isinstance(table, dict))
+        usage = (Usage.take if has_quotas else Usage.read)(clients.with_suffix(".usage.json"))
+        for name, table in tables.items():
+            found.append(_account(clients, name, table, keys, usage))
+            if (agent := _agent(clients, name, table)) is not None:
+                grants[name] = agent
+    return found, usage, grants
+
+
+ClientAgents = dict[str, tuple[str, str | None]]
+"""The agent that grants what is sent to a client, with its node behind a colon, and the most that is of use."""
+
+
+class ClientGrants:
+    """Sessions for what is sent to clients, until the stack ends."""
+
+    def __init__(self, agents: ClientAgents, stack: ExitStack) -> None:
+        asked = {name: granted(agent, demand, f"exit {name}", stack) for name, (agent, demand) in agents.items()}
+        self._sessions = {name: session for name, session in asked.items() if session is not None}
+        self._said: dict[str, float] = {}
+
+    def first(self) -> list[tuple[str, float]]:
+        """Give what is granted at first, in bit/s."""
+        return [(name, session.total_bps()) for name, session in self._sessions.items()]
+
+    def follow(self, own: _core.Exit) -> None:
+        """Tell an exit what is granted now."""
+        for name, bps in self.first():
+            if self._said.get(name) != bps:
+                own.grant(name, bps)
+                self._said[name] = bps
+
+
+def _agent(file: Path, name: str, table: dict[str, Any]) -> tuple[str, str | None] | None:
+    """Read which agent grants what is sent to a client, by its path from the file."""
+    agent, demand = table.get("grant"), table.get("demand")
+    for key, value in (("grant", agent), ("demand", demand)):
+        if value is not None and not isinstance(value, str):
+            raise ScenarioError(f"{file}: [{name}] {key} must be a text")
+    if agent is None:
+        if demand is not None:
+            raise ScenarioError(f'{file}: [{name}] demand is that of a grant, such as grant = "agent.toml:Lyon"')
+        return None
+    return str(file.parent / agent), demand
 
 
 def _account(file: Path, name: str, table: Any, keys: tuple[str, ...], usage: Usage) -> _Account:
@@ -95,7 +140,7 @@ def _account(file: Path, name: str, table: Any, keys: tuple[str, ...], usage: Us
     allow = take("allow", list, 'a list of texts, such as ["public:443"]')
     if allow is not None and not (allow and all(isinstance(text, str) for text in allow)):
         raise ScenarioError(f'{file}: [{name}] allow must be a list of texts, such as ["public:443"]')
-    bps = None if rate is None else _parsed(_core.parse_rate, rate, f"{file}: [{name}] rate")
+    bps = None if rate is None else parsed(_core.parse_rate, rate, f"{file}: [{name}] rate")
     quota = _quota(file, name, take("quota", str, 'a text with a unit, such as "50 GB"'), table.get("period"))
     limits = (float(1.0 if weight is None else weight), bps, connections, allow)
     used = None if quota is None else (quota[0], usage.begin(name, quota[1]))
@@ -110,13 +155,14 @@ def _quota(file: Path, name: str, quota: str | None, period: Any) -> tuple[int, 
         raise ScenarioError(f"{file}: [{name}] period must be {', '.join(PERIODS)}")
     if quota is None:
         return None
-    most = _parsed(_core.parse_bytes, quota, f"{file}: [{name}] quota")
+    most = parsed(_core.parse_bytes, quota, f"{file}: [{name}] quota")
     if most < 1:
         raise ScenarioError(f"{file}: [{name}] quota must be at least a byte")
     return most, period or "month"
 
 
-def _parsed(parse: Callable[[str], Value], text: str, place: str) -> Value:
+def parsed(parse: Callable[[str], Value], text: str, place: str) -> Value:
+    """Read a text of this place, whose mistakes name it."""
     try:
         return parse(text)
     except ValueError as error:

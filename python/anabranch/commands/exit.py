@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import shlex
 import socket
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from anabranch import _core
-from anabranch.commands.clients import Clients, TokenFile, accounts
+from anabranch.commands.clients import ClientGrants, Clients, TokenFile, accounts
 from anabranch.commands.descriptors import allow_many
+from anabranch.commands.lines import Lines, following
 from anabranch.commands.text import printable
 from anabranch.commands.uplink import tell
 from anabranch.commands.usage import Usage
 from anabranch.commands.watching import Watch, WatchOpen, say_where, watched_at
 from anabranch.errors import NoLivePartError
-from anabranch.interrupts import held_interrupts
 from anabranch.number_labels import bytes_text
 from anabranch.transfer.files import identity_file
 
@@ -84,10 +84,14 @@ def command(
     if not _core.HAS_LIVE:
         raise NoLivePartError
     place = place_of(listen, name, certificate, key)
-    (known, usage), shown = accounts(token_file, clients, with_targets=True), watched_at(watch, watch_open)
+    known, usage, grants = accounts(token_file, clients, with_targets=True)
+    shown = watched_at(watch, watch_open)
     allow_many()
-    own = _core.Exit(*place, known, allow or [], control, shown, None, client_control, client_capacity)
-    serve(own, token_file, usage)
+    with ExitStack() as stack:
+        to_clients = ClientGrants(grants, stack)
+        first = to_clients.first()
+        own = _core.Exit(*place, known, allow or [], control, shown, None, client_control, client_capacity, None, first)
+        serve(own, token_file, usage, None, to_clients)
 
 
 def place_of(
@@ -101,31 +105,32 @@ def place_of(
     return addresses, certificate or identity_file(), key, name or (socket.gethostname() if is_any else None)
 
 
-def serve(own: _core.Exit, token_file: Path | None, usage: Usage | None) -> None:
+def serve(
+    own: _core.Exit, token_file: Path | None, usage: Usage | None, lines: Lines | None, grants: ClientGrants
+) -> None:
     """Say what an exit or a relay does, until Ctrl-C; that is how it ends, and no failure."""
     name = "NAME.token" if token_file is None else shlex.quote(token_file.name)
     secret = "its token" if token_file is None else f"the token in {printable(str(token_file))}"
     machine = "each client" if token_file is None else "the other machine"
-    with suppress(KeyboardInterrupt):
-        try:
-            while True:
-                kind, lines, left = own.wait(LOOK_S) or (None, [], None)
-                if usage is not None:
-                    usage.follow(own)
-                if kind == "serving":
-                    typer.echo(f"anabranch proxy {shlex.quote(lines[0])} --token-file {name}")
-                    typer.echo(f"{secret} goes to {machine}", err=True)
-                elif kind == "shown":
-                    say_where(lines[0])
-                elif left is not None:
-                    typer.echo(_line(*left), err=True)
-                elif kind is not None:
-                    tell(kind, lines)
-        finally:
-            with held_interrupts():
-                own.stop()
-                if usage is not None:
-                    usage.follow(own, at_once=True)
+
+    def keep(is_end: bool) -> None:
+        if usage is not None:
+            usage.follow(own, at_once=is_end)
+
+    with suppress(KeyboardInterrupt), following(own, lines, keep) as follow:
+        while True:
+            kind, texts, left = own.wait(LOOK_S) or (None, [], None)
+            follow()
+            grants.follow(own)
+            if kind == "serving":
+                typer.echo(f"anabranch proxy {shlex.quote(texts[0])} --token-file {name}")
+                typer.echo(f"{secret} goes to {machine}", err=True)
+            elif kind == "shown":
+                say_where(texts[0])
+            elif left is not None:
+                typer.echo(_line(*left), err=True)
+            elif kind is not None:
+                tell(kind, texts)
 
 
 def _line(client: str, is_known: bool, connections: int, sent: int, received: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +10,9 @@ import typer
 
 from anabranch import _core
 from anabranch.commands.descriptors import allow_many
+from anabranch.commands.grants import Demand, Grant
+from anabranch.commands.groups import Groups
+from anabranch.commands.lines import Limits, Metered, MeteredFile, Redundant, Weights, following, read_lines, with_grant
 from anabranch.commands.tokens import read_password
 from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit, tell
 from anabranch.commands.via import Via
@@ -55,6 +58,14 @@ def command(
     ] = None,
     authorities: Authorities = None,
     capacity: Capacity = None,
+    groups: Groups = None,
+    limit: Limits = None,
+    weight: Weights = None,
+    redundant: Redundant = False,
+    metered: Metered = None,
+    metered_file: MeteredFile = None,
+    grant: Grant = None,
+    demand: Demand = None,
     watch: Watch = None,
     watch_open: WatchOpen = False,
 ) -> None:
@@ -65,17 +76,18 @@ def command(
     password = None if password_file is None else read_password(password_file)
     asked = socks or http or transparent
     doors = (socks or [], http or [], transparent or []) if asked else ([SOCKS], [HTTP], [])
+    lines = read_lines((via, backup), (limit, weight, metered), metered_file, groups, is_redundant=redundant)
     allow_many()
-    own = _core.Proxy(exit_, *doors, password, watched_at(watch, watch_open))
     # Ctrl-C is how a proxy ends, and no failure.
-    with suppress(KeyboardInterrupt):
-        try:
+    with suppress(KeyboardInterrupt), ExitStack() as stack:
+        said = with_grant(lines, grant, demand, "proxy", stack).said()
+        own = _core.Proxy(exit_, *doors, password, watched_at(watch, watch_open), said)
+        with following(own, lines) as follow:
             while True:
                 told = own.wait(LOOK_S)
+                follow()
                 if told is not None:
                     _tell(*told)
-        finally:
-            own.stop()
 
 
 def _tell(kind: str, lines: list[str]) -> None:

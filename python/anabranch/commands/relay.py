@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from anabranch import _core
-from anabranch.commands.clients import Clients, TokenFile, accounts
+from anabranch.commands.clients import ClientGrants, Clients, TokenFile, accounts
 from anabranch.commands.exit import (
     Certificate,
     ClientCapacity,
@@ -19,6 +20,9 @@ from anabranch.commands.exit import (
     place_of,
     serve,
 )
+from anabranch.commands.grants import Demand, Grant
+from anabranch.commands.groups import Groups
+from anabranch.commands.lines import Limits, Metered, MeteredFile, Redundant, Weights, read_lines, with_grant
 from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit
 from anabranch.commands.via import Via
 from anabranch.commands.watching import Watch, WatchOpen, watched_at
@@ -46,6 +50,14 @@ def command(
     key: Key = None,
     authorities: Authorities = None,
     capacity: Capacity = None,
+    groups: Groups = None,
+    limit: Limits = None,
+    weight: Weights = None,
+    redundant: Redundant = False,
+    metered: Metered = None,
+    metered_file: MeteredFile = None,
+    grant: Grant = None,
+    demand: Demand = None,
     client_control: ClientControl = None,
     client_capacity: ClientCapacity = None,
     watch: Watch = None,
@@ -56,6 +68,13 @@ def command(
         raise NoLivePartError
     exit_ = next_exit(url, authorities, (via, backup), exit_token_file, (control, capacity))
     place = place_of(listen, name, certificate, key)
-    (known, usage), shown = accounts(token_file, clients, with_targets=False), watched_at(watch, watch_open)
-    own = _core.Exit(*place, known, [], CONTROL, shown, exit_, client_control, client_capacity)
-    serve(own, token_file, usage)
+    known, usage, grants = accounts(token_file, clients, with_targets=False)
+    shown = watched_at(watch, watch_open)
+    lines = read_lines((via, backup), (limit, weight, metered), metered_file, groups, is_redundant=redundant)
+    with ExitStack() as stack:
+        said = with_grant(lines, grant, demand, "relay", stack).said()
+        to_clients = ClientGrants(grants, stack)
+        own = _core.Exit(
+            *place, known, [], CONTROL, shown, exit_, client_control, client_capacity, said, to_clients.first()
+        )
+        serve(own, token_file, usage, lines, to_clients)

@@ -11,6 +11,7 @@ from urllib.request import ProxyHandler, build_opener
 
 import typer
 
+from anabranch import _core
 from anabranch.commands.tables.column import Column, counts, labels, names, rates, shares, times
 from anabranch.commands.tables.table import print_table
 from anabranch.commands.text import printable
@@ -108,7 +109,7 @@ def show_peers(before: dict[str, Any], now: dict[str, Any]) -> None:
         print_table(
             [
                 *([] if is_proxy else [names("peer", [peer["peer"] for peer, _ in rows])]),
-                names("path", [line["path"] + (", backup" if line["is_backup"] else "") for _, line in rows]),
+                names("path", [line["path"] + _terms(line) for _, line in rows]),
                 labels("state", [line["state"] for _, line in rows]),
                 rates("receives", [rate(peer, line, "received_bytes") for peer, line in rows]),
                 rates("sends", [rate(peer, line, "sent_bytes") for peer, line in rows]),
@@ -164,3 +165,14 @@ def show_flows(opened: dict[str, Any]) -> None:
     )
     if opened["count"] > len(rows):
         typer.echo(f"and {opened['count'] - len(rows)} more; --flows shows more")
+
+
+def _terms(line: dict[str, Any]) -> str:
+    """Say what of a line is not as it is with others."""
+    said = [
+        "backup" if line["is_backup"] else None,
+        None if line["weight"] == 1 else f"weight {line['weight']:g}",
+        None if line["group"] == 0 else f"group {line['group']}",
+        f"at most {_core.format_rate(line['most_bps'])}" if "most_bps" in line else None,
+    ]
+    return "".join(f", {text}" for text in said if text is not None)

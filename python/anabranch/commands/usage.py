@@ -1,4 +1,4 @@
-"""What clients with quotas have used, kept in a file over restarts."""
+"""What clients with quotas and metered lines have used, kept in a file over restarts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import re
 import time
+import weakref
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
@@ -48,13 +49,37 @@ def is_over(last: str, now: str) -> bool:
     return last < now if kind("0", last) == kind("0", now) else True
 
 
+def _locked(file: Path) -> int | None:
+    """Take the right to a file; nothing where its folder cannot be written to, which shows when the file is written.
+
+    Raises
+    ------
+    ScenarioError
+        Another program has it.
+    """
+    # Only now: systems without it have no exits.
+    import fcntl
+
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(file.with_name(f".{file.name}.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        raise ScenarioError(f"{file}: another program keeps it; each needs a file of its own") from error
+    return descriptor
+
+
 @dataclass
 class Usage:
-    """The bytes that clients have used, and a file with them."""
+    """The bytes that clients or lines have used, and a file with them."""
 
     file: Path
     periods: dict[str, str] = field(default_factory=dict)
-    """The period of each client with a quota."""
+    """The period of each client with a quota, or of each metered line."""
     _kept: dict[str, tuple[str, int]] = field(default_factory=dict)
     """For each client the name of a period, and bytes: what stands in the file, or should."""
     _is_written: bool = True
@@ -76,8 +101,23 @@ class Usage:
         except FileNotFoundError:
             return cls(file)
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-            raise ScenarioError(f"{file}: it does not say what clients have used; mend it, or remove it") from error
+            raise ScenarioError(f"{file}: it does not say what was used; mend it, or remove it") from error
         return cls(file, _kept=kept)
+
+    @classmethod
+    def take(cls, file: Path) -> Usage:
+        """Read the file for a program that alone keeps it from now on.
+
+        Raises
+        ------
+        ScenarioError
+            It is no file of this kind, or another program keeps it.
+        """
+        descriptor = _locked(file)
+        own = cls.read(file)
+        if descriptor is not None:
+            weakref.finalize(own, os.close, descriptor)
+        return own
 
     def begin(self, name: str, period: str) -> int:
         """Add a client; give what it has used in the present period."""

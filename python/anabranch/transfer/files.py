@@ -144,6 +144,11 @@ def identity_file() -> Path:
     return Path(home) / "anabranch" / "identity.pem"
 
 
+def metered_file() -> Path:
+    """Give the path of the file in which a proxy of this user keeps what metered lines have carried."""
+    return identity_file().with_name("metered.json")
+
+
 def _reached_at(listen: str) -> str | None:
     """Give the address by which others reach this machine, if `listen` is all of its addresses."""
     if not listen.startswith(("0.0.0.0:", "[::]:")):

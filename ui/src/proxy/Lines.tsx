@@ -2,7 +2,7 @@
 
 import { rateText, sizeText, spanText } from "../units";
 import { Heads } from "../views/Heads";
-import { keyOfLine, keyOfPeer, lossText, type Peer, type Rates, STATES, type Status } from "./proxy";
+import { keyOfLine, keyOfPeer, lossText, type Peer, type Rates, STATES, type Status, termsText } from "./proxy";
 
 interface Props {
   status: Status;
@@ -72,7 +72,7 @@ function Table({ peer, rates, title }: { peer: Peer; rates: Map<string, Rates>; 
               <tr key={line.line} class={line.state === "up" ? "" : "bad"}>
                 <th scope="row">
                   {line.path || "as the system chooses"}
-                  {line.is_backup ? ", backup" : ""}
+                  {termsText(line)}
                 </th>
                 <td>{line.reason ? `${STATES[line.state]}: ${line.reason}` : STATES[line.state]}</td>
                 <td class="number rate">{rateText(isUp ? (own?.in_bps ?? 0) : null)}</td>

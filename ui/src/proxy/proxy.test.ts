@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
-import { keyOfLine, type Line, lossText, type Peer, ratesOf, type Status } from "./proxy";
+import { keyOfLine, type Line, lossText, type Peer, ratesOf, type Status, termsText } from "./proxy";
 
 const line = (sent_bytes: number, received_bytes: number, packets: [number, number] = [0, 0]): Line => ({
   line: 0,
   path: "a - b",
   is_backup: false,
+  weight: 1,
+  group: 0,
   state: "up",
   openings: 1,
   sent_bytes,
@@ -58,4 +60,10 @@ test("losses are told as a part of the packets", () => {
     "2.5 %",
   ]);
   expect(lossText(line(0, 0, [1e6, 1]))).toBe("< 0.01 %");
+});
+
+test("a line says what is not as it is with others", () => {
+  expect(termsText(line(0, 0))).toBe("");
+  const own = { ...line(0, 0), is_backup: true, weight: 0.5, group: 2, most_bps: 4e6 };
+  expect(termsText(own)).toBe(", backup, weight 0.5, group 2, at most 4 Mbit/s");
 });

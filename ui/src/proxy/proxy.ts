@@ -1,9 +1,16 @@
 /** What a proxy or an exit says of itself, and the rates between two answers. */
 
+import { rateText } from "../units";
+
 export interface Line {
   line: number;
   path: string;
   is_backup: boolean;
+  weight: number;
+  /** Lines of one group share links. */
+  group: number;
+  /** The most that each end may send over it. */
+  most_bps?: number;
   state: "up" | "doubted" | "down";
   reason?: string;
   openings: number;
@@ -122,4 +129,17 @@ export function lossText({ sent_packets, lost_packets }: Line): string {
   if (!sent_packets) return "–";
   const percent = (100 * lost_packets) / sent_packets;
   return `${percent === 0 ? "0" : percent < 0.01 ? "< 0.01" : percent.toPrecision(2)} %`;
+}
+
+/** What is said of a line that is not as others are. */
+export function termsText(line: Line): string {
+  return [
+    line.is_backup ? "backup" : "",
+    line.weight === 1 ? "" : `weight ${line.weight}`,
+    line.group === 0 ? "" : `group ${line.group}`,
+    line.most_bps === undefined ? "" : `at most ${rateText(line.most_bps)}`,
+  ]
+    .filter((text) => text !== "")
+    .map((text) => `, ${text}`)
+    .join("");
 }

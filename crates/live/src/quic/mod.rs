@@ -15,7 +15,7 @@ pub(crate) use noq::{
 };
 pub use noq::{
     ConnectError, Connection, ConnectionError, Path, PathId, PathStats, ReadError, ReadExactError, RecvStream,
-    SendDatagramError, SendStream, VarInt, WriteError,
+    SendDatagramError, SendStream, UdpStats, VarInt, WriteError,
 };
 
 pub use self::calls::path_number;

@@ -259,12 +259,14 @@ impl Flow {
         loop {
             let mut woken = pin!(self.to_send.notified());
             woken.as_mut().enable();
-            let (next, is_first_new) = {
-                let mut state = self.lock();
-                (state.next(own, Instant::now()), state.is_first_new())
+            let (next, wakes_others) = {
+                let (mut state, now) = (self.lock(), Instant::now());
+                let next = state.next(own, now);
+                let is_copied = matches!(&next, Next::Send { body, .. } if !body.is_empty()) && state.has_copies(now);
+                (next, state.is_first_new() || is_copied)
             };
-            if is_first_new {
-                // Who is the fastest now may wait as one that was not.
+            if wakes_others {
+                // Who is the fastest now may wait as one that was not, and who sends copies for what it copies.
                 self.to_send.notify_waiters();
             }
             match next {

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use ring::rand::{SecureRandom, SystemRandom};
 
+use super::terms::Terms;
+
 /// The header with the line of a connection, in the first request; the answer has it where the exit knows lines.
 pub(crate) const LINE: &str = "anabranch-line";
 
@@ -31,12 +33,12 @@ impl BundleId {
 }
 
 /// What a proxy says of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Greeting {
     pub bundle: BundleId,
     /// Number of the line in the bundle.
     pub number: u8,
-    pub is_backup: bool,
+    pub terms: Terms,
 }
 
 impl Greeting {
@@ -47,7 +49,8 @@ impl Greeting {
             // Writing into a string succeeds.
             let _ = write!(text, "{byte:02x}");
         }
-        let _ = write!(text, " {}{}", self.number, if self.is_backup { " backup" } else { "" });
+        let _ = write!(text, " {} {}", self.number, self.terms.write());
+        text.truncate(text.trim_end().len());
         text
     }
 }
@@ -60,7 +63,7 @@ impl FromStr for Greeting {
     type Err = Unreadable;
 
     fn from_str(text: &str) -> Result<Self, Unreadable> {
-        let mut words = text.split(' ');
+        let mut words = text.splitn(3, ' ');
         let id = words
             .next()
             .filter(|id| id.len() == 32 && id.bytes().all(|digit| digit.is_ascii_hexdigit()))
@@ -70,12 +73,8 @@ impl FromStr for Greeting {
             *byte = u8::from_str_radix(&id[2 * at..2 * at + 2], 16).map_err(|_| Unreadable)?;
         }
         let number = words.next().and_then(|number| number.parse().ok()).ok_or(Unreadable)?;
-        let is_backup = match (words.next(), words.next()) {
-            (None, _) => false,
-            (Some("backup"), None) => true,
-            _ => return Err(Unreadable),
-        };
-        Ok(Self { bundle: BundleId(bytes), number, is_backup })
+        let terms = words.next().map_or(Ok(Terms::default()), Terms::read)?;
+        Ok(Self { bundle: BundleId(bytes), number, terms })
     }
 }
 
@@ -111,13 +110,14 @@ mod tests {
     #[test]
     fn greetings_are_read_as_they_were_written() {
         let bundle = BundleId::random().unwrap();
-        for (number, is_backup) in [(0, false), (255, true)] {
-            let greeting = Greeting { bundle, number, is_backup };
+        let backup = Terms { is_backup: true, ..Terms::default() };
+        for (number, terms) in [(0, Terms::default()), (255, Terms { weight: 0.5, group: 3, ..backup })] {
+            let greeting = Greeting { bundle, number, terms };
             assert_eq!(greeting.write().parse(), Ok(greeting));
         }
         let text = "000102030405060708090a0b0c0d0e0f 7 backup";
         let bundle = BundleId(std::array::from_fn(|byte| byte as u8));
-        assert_eq!(text.parse(), Ok(Greeting { bundle, number: 7, is_backup: true }));
+        assert_eq!(text.parse(), Ok(Greeting { bundle, number: 7, terms: backup }));
         let id = &text[..32];
         for wrong in
             ["", "0", &text[..33], &format!("{id} 256"), &format!("{id} 1 other"), &format!("{text} 1"), &text[1..]]

@@ -88,7 +88,7 @@ pub(crate) async fn set_capacities(mut known: watch::Receiver<Option<Rate>>, bun
                 for line in bundle.lines() {
                     line.set_capacity(&bundle.group, each);
                 }
-                bundle.group.limit(capacity, &[]);
+                bundle.set_capacity(capacity);
             }
         }
         // Lines come and go; nobody who knows the capacity leaves before.

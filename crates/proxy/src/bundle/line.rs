@@ -8,12 +8,13 @@ use anabranch_core::Rate;
 use anabranch_live::PathReport;
 use anabranch_live::control::Group;
 use anabranch_live::feedback::Guidance;
-use anabranch_live::quic::{Connection, ConnectionError, Path, PathId, VarInt};
+use anabranch_live::quic::{Connection, ConnectionError, Path, PathId, UdpStats, VarInt};
 use anabranch_live::session::Session;
 use tokio::sync::watch;
 
 use super::Bundle;
 use super::guide::{Next, guide};
+use super::terms::Terms;
 use crate::flow::schedule::Pace;
 use crate::http3::close;
 use crate::packets::flows::Datagrams;
@@ -34,6 +35,9 @@ const LEAST_BUFFERED: u64 = 8 << 10;
 /// Bytes of small messages that a connection takes beyond these.
 const SMALL: u64 = 64 << 10;
 
+/// Bytes of the headers of IPv4 and UDP.
+const HEADERS: u64 = 28;
+
 /// Numbers of lines, over all bundles.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -41,14 +45,13 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct Line {
     /// Number among the lines of its bundle, which its successor has too.
     pub number: u8,
-    /// Whether it carries data only while no other can.
-    pub is_backup: bool,
     /// A number that no other line of this process has.
     pub id: u64,
     session: Arc<Session>,
     /// Number of datagrams with packets, in both directions.
     packets: Arc<AtomicU64>,
     pace: Mutex<Pace>,
+    terms: Mutex<Terms>,
     /// Number of small messages that pass others now. It is locked while the room for them changes.
     passing: Mutex<usize>,
     is_doubted: watch::Sender<bool>,
@@ -56,10 +59,11 @@ pub(crate) struct Line {
 
 impl Line {
     /// The line of a connection.
-    pub fn new(number: u8, is_backup: bool, session: Arc<Session>, packets: Arc<AtomicU64>) -> Arc<Self> {
+    pub fn new(number: u8, terms: Terms, session: Arc<Session>, packets: Arc<AtomicU64>) -> Arc<Self> {
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        let (pace, passing, is_doubted) = (Mutex::new(FIRST), Mutex::default(), watch::channel(false).0);
-        let line = Self { number, is_backup, id, session, packets, pace, passing, is_doubted };
+        let (pace, terms) = (Mutex::new(FIRST), Mutex::new(terms));
+        let (passing, is_doubted) = (Mutex::default(), watch::channel(false).0);
+        let line = Self { number, id, session, packets, pace, terms, passing, is_doubted };
         line.measure();
         Arc::new(line)
     }
@@ -79,10 +83,33 @@ impl Line {
         self.session.paths().into_iter().next()
     }
 
-    /// The round trip and the window of the line; its connection is full, if it takes nothing now.
-    pub fn pace_when(&self, is_full: bool) -> Pace {
+    /// Bytes on links that have passed in both directions, with the headers of IPv4 and UDP.
+    pub fn carried(&self) -> u64 {
+        let Some(stats) = self.path().map(|path| path.stats()) else { return 0 };
+        let of = |udp: UdpStats| udp.bytes + HEADERS * udp.datagrams;
+        of(stats.udp_tx) + of(stats.udp_rx)
+    }
+
+    /// The round trip and the window of the line as they count where a line is chosen; its connection is full, if it takes
+    /// nothing now.
+    pub fn weighed(&self, is_full: bool) -> Pace {
         let pace = self.pace();
-        Pace { queued: if is_full { pace.window / BUFFERED } else { 0 }, ..pace }
+        self.terms().weigh(Pace { queued: if is_full { pace.window / BUFFERED } else { 0 }, ..pace })
+    }
+
+    /// What the user says of the line.
+    pub fn terms(&self) -> Terms {
+        *self.terms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes other terms; whether they differ.
+    pub fn set_terms(&self, terms: Terms) -> bool {
+        std::mem::replace(&mut *self.terms.lock().unwrap_or_else(PoisonError::into_inner), terms) != terms
+    }
+
+    /// The slots of its path in its control.
+    pub fn slots(&self) -> impl Iterator<Item = usize> {
+        self.session.slots().into_iter().flatten()
     }
 
     /// The round trip and the window of the line.
@@ -165,7 +192,7 @@ impl Line {
 
     /// Lines of lower rank carry data first.
     pub fn rank(&self) -> (bool, bool) {
-        (self.is_doubted(), self.is_backup)
+        (self.is_doubted(), self.terms().is_backup)
     }
 
     /// Closes the connection, whose bundle goes on.

@@ -5,21 +5,25 @@
 
 pub(crate) mod carrier;
 mod ends;
+mod fit;
 pub(crate) mod greeting;
 pub(crate) mod guide;
 pub(crate) mod line;
 mod silence;
 mod state;
+pub(crate) mod terms;
 pub(crate) mod turns;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use anabranch_live::control::Group;
+use anabranch_core::Rate;
+use anabranch_live::control::{Ceiling, Group};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
+use self::fit::Fit;
 use self::line::Line;
 use self::silence::Watch;
 
@@ -68,13 +72,14 @@ pub(crate) struct Bundle {
     /// The control of all lines.
     pub group: Arc<Group>,
     lines: watch::Sender<Vec<Arc<Line>>>,
+    fit: Fit,
 }
 
 impl Bundle {
     /// A bundle without lines, whose lines are watched until it is dropped. At the side of the client, `closes`, lines that
     /// stay silent are closed.
     pub fn new(group: Arc<Group>, closes: bool) -> Arc<Self> {
-        let bundle = Arc::new(Self { group, lines: watch::channel(Vec::new()).0 });
+        let bundle = Arc::new(Self { group, lines: watch::channel(Vec::new()).0, fit: Fit::default() });
         tokio::spawn(watch_over(Arc::downgrade(&bundle), closes));
         bundle
     }
@@ -95,6 +100,7 @@ impl Bundle {
                 lines.push(line);
             }
         });
+        self.fit();
         is_added
     }
 
@@ -111,6 +117,24 @@ impl Bundle {
     /// Removes a line.
     pub fn remove(&self, line: &Arc<Line>) {
         self.lines.send_modify(|lines| lines.retain(|other| !Arc::ptr_eq(other, line)));
+        self.fit();
+    }
+
+    /// Tells the control which lines share links, and what each may send: to be called after each change of their terms.
+    pub fn fit(&self) {
+        self.fit.tell(&self.group, &self.lines());
+    }
+
+    /// Sends no more over all lines than they carry together.
+    pub fn set_capacity(&self, capacity: Rate) {
+        self.fit.set_capacity(capacity);
+        self.fit();
+    }
+
+    /// Sends no more over all lines and over each, by its number, than is granted.
+    pub fn set_granted(&self, granted: Ceiling) {
+        self.fit.set_granted(granted);
+        self.fit();
     }
 }
 
@@ -123,6 +147,8 @@ async fn watch_over(bundle: Weak<Bundle>, closes: bool) {
         let Some(bundle) = bundle.upgrade() else { return };
         let lines = bundle.lines.borrow().clone();
         next = if lines.is_empty() { Instant::now() + SELDOM } else { watch.look(&lines) };
+        // What an idle line may send is for the others, until they are doubted.
+        bundle.fit();
     }
 }
 
@@ -135,5 +161,5 @@ pub(crate) fn usable<'a>(lines: impl Iterator<Item = &'a Arc<Line>> + Clone) -> 
 
 /// The line over which a small message arrives first.
 pub(crate) fn fastest<'a>(lines: impl Iterator<Item = &'a Arc<Line>> + Clone) -> Option<&'a Arc<Line>> {
-    usable(lines).into_iter().min_by_key(|line| line.pace().rtt)
+    usable(lines).into_iter().min_by_key(|line| line.weighed(false).rtt)
 }

@@ -149,9 +149,9 @@ impl State {
         self.sender.is_done() && self.receiver.has_all()
     }
 
-    /// Whether more lines than one are worth it: much was carried, or no line carries anything now.
+    /// Whether more lines than one are worth it: much was carried, copies go over another, or no line carries anything now.
     pub fn wants_more(&self) -> bool {
-        self.is_large || self.lines().all(|line| line.is_doubted())
+        self.is_large || self.lines().any(|line| line.terms().has_copies) || self.lines().all(|line| line.is_doubted())
     }
 
     /// Counts bytes; whether more lines are worth it only now.
@@ -189,7 +189,7 @@ impl State {
             return false;
         }
         // Who could not write just now has more than is seen here.
-        self.is_bulk(now) || takes(&own.line.pace(), &first.line.pace_when(first.is_full), self.sender.backlog())
+        self.is_bulk(now) || takes(&own.line.weighed(false), &first.line.weighed(first.is_full), self.sender.backlog())
     }
 
     /// Whether more waits than there was room for, a short time ago.
@@ -250,7 +250,25 @@ impl State {
             }
             self.progress.1 = now;
         }
-        if self.takes(own, first, now) { self.sender.hand_out(line, most) } else { None }
+        let new = if self.takes(own, first, now) { self.sender.hand_out(line, most) } else { None };
+        if new.is_none() && self.copies_to(now).is_some_and(|second| second == line) {
+            return self.sender.hand_out_copy(line, most);
+        }
+        new
+    }
+
+    /// The line over which copies of what the fastest carries go, if there are any: of small exchanges, where the user wants
+    /// that.
+    fn copies_to(&self, now: Instant) -> Option<u64> {
+        let first = fastest(self.lines()).filter(|line| line.terms().has_copies)?;
+        let is_small = !self.is_bulk(now) && self.sender.kept() <= MOST_COPIED;
+        let others = self.lines().filter(|line| line.id != first.id && line.rank() == first.rank());
+        fastest(others).filter(|_| is_small).map(|line| line.id)
+    }
+
+    /// Whether what one subflow sends is of interest for another, which sends it too.
+    pub fn has_copies(&self, now: Instant) -> bool {
+        self.copies_to(now).is_some()
     }
 
     /// When the other end will have lacked the same bytes for longer than a line that works leaves it without.

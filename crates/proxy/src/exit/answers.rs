@@ -26,7 +26,7 @@ use crate::packets::{self, CAPSULES};
 use crate::target::Target;
 use crate::tunnel::Receiving;
 use crate::unreached::Unreached;
-use crate::uplink::{Behalf, MOST_STREAMS};
+use crate::uplink::{Behalf, MOST_STREAMS, plain};
 
 type ServerStream = RequestStream<BidiStream<Bytes>, Bytes>;
 
@@ -75,20 +75,21 @@ impl Exit {
             Ok(None) => return refuse(stream, StatusCode::NO_CONTENT, None).await,
             Err(Unreadable) => return refuse(stream, StatusCode::BAD_REQUEST, None).await,
         };
-        if peer.line.get().is_some() {
-            return refuse(stream, StatusCode::BAD_REQUEST, None).await;
+        if let Some((proxy, line)) = peer.line.get() {
+            return renew(stream, greeting, (proxy, line)).await;
         }
         let named = request.headers().get(CONTROL).and_then(|value| value.to_str().ok());
         let first = (peer.remote(), named.and_then(|name| line_control(name, self.knows_capacity).ok()));
         let Ok(proxy) = self.proxies.find(client, greeting.bundle, first) else {
             return refuse(stream, StatusCode::INTERNAL_SERVER_ERROR, None).await;
         };
-        let line = Line::new(greeting.number, greeting.is_backup, peer.session.clone(), peer.flows.data());
+        let line = Line::new(greeting.number, greeting.terms, peer.session.clone(), peer.flows.data());
         let datagrams = peer.flows.news(stream.id().into_inner());
         if !proxy.bundle.add(line.clone()) {
             return refuse(stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
         }
         peer.session.move_to(&proxy.bundle.group);
+        proxy.bundle.fit();
         if let Err((proxy, line)) = peer.line.set((proxy.clone(), line.clone())) {
             proxy.bundle.remove(&line);
             return refuse(stream, StatusCode::BAD_REQUEST, None).await;
@@ -298,6 +299,21 @@ fn choose(session: &Session, request: &Request<()>) {
     let name = request.headers().get(CONTROL).and_then(|value| value.to_str().ok());
     if let Some(protocol) = name.and_then(|name| control(name).ok()) {
         let _ = session.group().choose(&protocol);
+    }
+}
+
+/// Takes other terms of a line.
+async fn renew(stream: &mut ServerStream, greeting: Greeting, (proxy, line): (&Arc<Proxy>, &Line)) {
+    if greeting.number != line.number || greeting.bundle != proxy.id {
+        return refuse(stream, StatusCode::BAD_REQUEST, None).await;
+    }
+    if line.set_terms(greeting.terms) {
+        proxy.bundle.fit();
+    }
+    let mut answer = Response::new(());
+    answer.headers_mut().insert(LINE, plain(&greeting.write()));
+    if stream.send_response(answer).await.is_ok() {
+        let _ = stream.finish().await;
     }
 }
 

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use anabranch_live::control::{Group, Unsuited};
+use anabranch_core::Rate;
+use anabranch_live::control::{Ceiling, Group, Unsuited};
 use anabranch_live::running::Events;
 use anabranch_proto::Protocol;
 use tokio::sync::watch;
@@ -32,6 +33,8 @@ pub(super) enum Far {
 
 /// A proxy: its lines, and its flows over them.
 pub(super) struct Proxy {
+    /// The number of the bundle.
+    pub id: BundleId,
     /// The lines.
     pub bundle: Arc<Bundle>,
     /// First address of its first line.
@@ -138,6 +141,18 @@ impl Proxies {
         own.share.weight / (own.share.weight + others) / same as f64
     }
 
+    /// Keeps what is sent to each proxy to what is granted to its client: an equal part of that for each of its proxies
+    /// that have flows.
+    pub fn keep_to_grants(&self) {
+        let busy = self.busy();
+        for proxy in self.all() {
+            if let Some(granted) = proxy.client.granted() {
+                let same = busy.iter().filter(|other| Arc::ptr_eq(&other.client, &proxy.client)).count().max(1);
+                proxy.bundle.set_granted(Ceiling::asked(Rate(granted.0 / same as f64)));
+            }
+        }
+    }
+
     /// The proxy of a client with a bundle of this number. If it is new its address is `remote`, and its control
     /// that of its name, if it has one that suits.
     ///
@@ -160,6 +175,7 @@ impl Proxies {
         let own = self.count.fetch_add(1, Ordering::Relaxed);
         let share = Share { client: client.name.as_ref().map_or(own, |_| client.number), weight: client.weight };
         let proxy = Arc::new(Proxy {
+            id,
             bundle: Bundle::new(group, false),
             remote,
             control: control.name(),

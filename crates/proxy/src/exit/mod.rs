@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use anabranch_live::QuicConfig;
-use anabranch_live::control::{Unsuited, named};
+use anabranch_live::control::{Ceiling, Unsuited, named};
 use anabranch_live::quic::VarInt;
 use anabranch_live::running::Events;
 use anabranch_live::security::Identity;
@@ -211,8 +211,9 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
             tokio::join!(capacity.follow(tell), set_capacities(known, bundles));
         }
     };
-    // They end with the exit, or at once where there is nothing to show, to keep or to know.
-    let mut beside = std::pin::pin!(async { tokio::join!(shown, keeping, knowing) });
+    let granting = keep_to_grants(&exit);
+    // They end with the exit, or at once where there is nothing to show, to keep, to know or to grant.
+    let mut beside = std::pin::pin!(async { tokio::join!(shown, keeping, knowing, granting) });
     // Connections end with the exit.
     let (mut served, mut is_alone) = (JoinSet::new(), false);
     loop {
@@ -228,6 +229,24 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
             }
             Some(_) = served.join_next() => {}
             _ = &mut beside, if !is_alone => is_alone = true,
+        }
+    }
+}
+
+/// Keeps what is sent to clients to what is granted to them; returns at once if nothing is.
+async fn keep_to_grants(exit: &Exit) {
+    if exit.accounts.all().all(|client| client.granted().is_none()) {
+        return;
+    }
+    let mut tick = interval(TICK);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        exit.proxies.keep_to_grants();
+        for peer in exit.peers().iter().filter(|peer| peer.line.get().is_none()) {
+            if let Some(granted) = peer.client.get().and_then(|client| client.granted()) {
+                peer.session.limit(&Ceiling::asked(granted));
+            }
         }
     }
 }

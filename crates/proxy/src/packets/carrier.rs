@@ -14,6 +14,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::capsule::{Capsules, MOST_DATAGRAM, write_datagram};
+use super::copies::{self, Came};
 use super::flows::{Datagrams, Fate, Sender};
 use super::{PACKETS, SILENCE, Sink, Source};
 use crate::bundle::fastest;
@@ -48,6 +49,9 @@ struct State {
     subflows: BTreeMap<u32, Subflow>,
     next: u32,
     packets: u64,
+    /// Number of packets that were sent over two lines, and those that came so.
+    copied: u32,
+    came: Came,
     carried: Carried,
     has_ended: bool,
     /// Whether no other subflow comes after the last.
@@ -61,6 +65,15 @@ struct Subflow {
     large: mpsc::Sender<Bytes>,
 }
 
+impl Subflow {
+    /// Sends a packet, one that is too large for a datagram over the stream; drops it where too many wait.
+    fn send(&self, packet: &[u8]) {
+        if self.sender.send(packet) == Fate::TooLarge {
+            let _ = self.large.try_send(Bytes::copy_from_slice(packet));
+        }
+    }
+}
+
 impl State {
     /// The subflow over which packets go now.
     fn best(&self) -> Option<&Subflow> {
@@ -69,9 +82,20 @@ impl State {
         self.subflows.values().find(is_best)
     }
 
+    /// The subflow over which copies of the packets that go over the best go, where the user wants that.
+    fn second(&self) -> Option<&Subflow> {
+        let all = self.subflows.values().filter_map(|subflow| subflow.line.as_ref());
+        let first = fastest(all.clone()).filter(|line| line.terms().has_copies)?;
+        let second = fastest(all.filter(|line| line.id != first.id && line.rank() == first.rank()))?;
+        self.subflows.values().find(|subflow| subflow.line.as_ref().is_some_and(|line| line.id == second.id))
+    }
+
     /// Whether subflows on all lines are worth it.
     fn wants_more(&self) -> bool {
-        self.packets >= MANY || self.subflows.values().filter_map(|own| own.line.as_ref()).all(|line| line.is_doubted())
+        let has_copies = |subflow: &Subflow| subflow.line.as_ref().is_some_and(|line| line.terms().has_copies);
+        self.packets >= MANY
+            || self.subflows.values().any(has_copies)
+            || self.subflows.values().filter_map(|own| own.line.as_ref()).all(|line| line.is_doubted())
     }
 }
 
@@ -97,6 +121,8 @@ impl PacketFlow {
             subflows: BTreeMap::new(),
             next: 0,
             packets: 0,
+            copied: 0,
+            came: Came::default(),
             carried: Carried::default(),
             has_ended: false,
             is_left: false,
@@ -201,7 +227,7 @@ impl PacketFlow {
                 std::future::pending::<()>().await;
             };
             tokio::select! {
-                () = flow.work_on(datagrams, take, sends, receives) => {}
+                () = flow.work_on((datagrams, doubted.is_some()), take, sends, receives) => {}
                 () = doubts => {}
                 _ = quic.closed() => {}
             }
@@ -217,7 +243,7 @@ impl PacketFlow {
     /// Carries packets over the stream and the datagrams of a subflow.
     async fn work_on(
         &self,
-        mut datagrams: Datagrams,
+        (mut datagrams, is_of_line): (Datagrams, bool),
         mut large: mpsc::Receiver<Bytes>,
         mut sends: impl Sends,
         mut receives: impl Receives,
@@ -226,12 +252,12 @@ impl PacketFlow {
             let mut capsules = Capsules::default();
             loop {
                 tokio::select! {
-                    datagram = datagrams.next() => self.deliver(datagram),
+                    datagram = datagrams.next() => self.deliver(datagram, is_of_line),
                     more = receives.receive() => match more {
                         Ok(Some(more)) => {
                             capsules.add(more);
                             for datagram in capsules.by_ref() {
-                                self.deliver(datagram);
+                                self.deliver(datagram, is_of_line);
                             }
                         }
                         // The other end ends all streams of a flow when it ends.
@@ -261,15 +287,39 @@ impl PacketFlow {
     }
 
     /// Takes the packet in a datagram, if there is one.
-    fn deliver(&self, mut datagram: Bytes) {
-        if datagram.first() == Some(&PACKETS) {
-            datagram.advance(1);
-            if self.limits.sending().is_some_and(|meter| !meter.lets(Instant::now(), datagram.len() as u64)) {
-                return;
+    fn deliver(&self, mut datagram: Bytes, is_of_line: bool) {
+        if is_of_line && let Some((number, packet)) = copies::read(datagram.clone()) {
+            if self.lock().came.is_first(number) {
+                self.take_out(packet);
             }
-            self.note(0, datagram.len() as u64);
-            // What comes too fast is dropped.
-            let _ = self.give.try_send(datagram);
+        } else if datagram.first() == Some(&PACKETS) {
+            datagram.advance(1);
+            self.take_out(datagram);
+        }
+    }
+
+    /// Takes a packet, which is dropped if its client has used up its rate.
+    fn take_out(&self, datagram: Bytes) {
+        if self.limits.sending().is_some_and(|meter| !meter.lets(Instant::now(), datagram.len() as u64)) {
+            return;
+        }
+        self.note(0, datagram.len() as u64);
+        // What comes too fast is dropped.
+        let _ = self.give.try_send(datagram);
+    }
+
+    /// Sends a packet over the best subflow, and a copy over the second where there are to be copies. Without a subflow the
+    /// packet is lost, as networks lose packets.
+    fn send(&self, packet: &[u8]) {
+        let mut state = self.lock();
+        let number = state.copied;
+        if let (Some(best), Some(second)) = (state.best(), state.second()) {
+            let packet = copies::numbered(number, packet);
+            best.send(&packet);
+            second.send(&packet);
+            state.copied = number.wrapping_add(1);
+        } else if let Some(best) = state.best() {
+            best.send(packet);
         }
     }
 
@@ -305,12 +355,7 @@ impl PacketFlow {
                 continue;
             }
             self.note(length, 0);
-            // Without a subflow the packet is lost, as networks lose packets.
-            if let Some(subflow) = self.lock().best()
-                && subflow.sender.send(&packet) == Fate::TooLarge
-            {
-                let _ = subflow.large.try_send(Bytes::copy_from_slice(&packet));
-            }
+            self.send(&packet);
         }
     }
 

@@ -3,6 +3,7 @@
 
 pub mod capsule;
 pub(crate) mod carrier;
+mod copies;
 pub(crate) mod flows;
 mod template;
 

@@ -15,8 +15,9 @@ use tokio::time::{sleep, timeout};
 use super::requests::ask;
 use super::{ANSWER_TIME, Exit, Seen, UplinkState, Way, Ways};
 use crate::bundle::Bundle;
-use crate::bundle::greeting::{Greeting, LINE, MARKS};
+use crate::bundle::greeting::{BundleId, Greeting, LINE, MARKS};
 use crate::bundle::line::Line;
+use crate::bundle::terms::Terms;
 use crate::exit::{CONTROL, proxying};
 use crate::http3::{self, ALPN};
 use crate::packets::flows::Flows;
@@ -45,7 +46,9 @@ pub(super) struct Board {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Known {
     pub number: u8,
-    pub is_backup: bool,
+    pub terms: Terms,
+    /// Bytes on links that earlier connections have carried in both directions.
+    pub carried: u64,
     /// The report of when it was opened last.
     pub report: PathReport,
     /// Why it is down, if it is.
@@ -57,7 +60,8 @@ impl Board {
     pub fn new(exit: &Exit, tell: impl Fn(UplinkState) + Send + Sync + 'static) -> Self {
         let down = |(number, (via, is_backup)): (u8, (Vec<String>, bool))| Known {
             number,
-            is_backup,
+            terms: exit.conditions.borrow().of(number, is_backup),
+            carried: 0,
             report: PathReport::closed(via.concat()),
             reason: None,
         };
@@ -101,6 +105,18 @@ impl Board {
         self.note(number, |line| (line.report.is_open, line.reason) = (false, Some(reason)));
     }
 
+    /// Notes what a line that is left has carried.
+    fn carried(&self, number: u8, bytes: u64) {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines[usize::from(number)].carried += bytes;
+    }
+
+    /// Notes the terms of a line.
+    fn changes(&self, number: u8, terms: Terms) {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines[usize::from(number)].terms = terms;
+    }
+
     fn note(&self, number: u8, change: impl FnOnce(&mut Known)) {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let before = lines.clone();
@@ -121,22 +137,36 @@ impl Board {
     }
 }
 
+/// The place of a line.
+pub(super) struct Place {
+    pub bundle: BundleId,
+    pub number: u8,
+    /// The local address or interface; none if the system chooses.
+    pub via: Vec<String>,
+    pub is_backup: bool,
+}
+
+impl Place {
+    /// What is said of the line now.
+    fn greeting(&self, exit: &Exit) -> Greeting {
+        let terms = exit.conditions.borrow().of(self.number, self.is_backup);
+        Greeting { bundle: self.bundle, number: self.number, terms }
+    }
+}
+
 /// Keeps a line; does not return.
-pub(super) async fn keep(
-    exit: Arc<Exit>,
-    greeting: Greeting,
-    via: Vec<String>,
-    (bundle, ways, seen): (Arc<Bundle>, Arc<Ways>, Arc<Seen>),
-) {
+pub(super) async fn keep(exit: Arc<Exit>, place: Place, (bundle, ways, seen): (Arc<Bundle>, Arc<Ways>, Arc<Seen>)) {
     let mut pause = BACK_OFF.0;
     loop {
-        let reason = match connect(&exit, &via, &bundle).await {
+        let reason = match connect(&exit, &place.via, &bundle).await {
             Ok(ClientSession { client, session, .. }) => {
                 let session = Arc::new(session);
                 let flows = Flows::new(session.connection().clone());
-                let line = Line::new(greeting.number, greeting.is_backup, session, flows.data());
+                let line = Line::new(place.number, place.greeting(&exit).terms, session, flows.data());
                 let _leaving = Leaving(line.quic().clone());
-                let (reason, was_up) = hold(&exit, greeting, (&line, &flows), (&bundle, &ways, &seen)).await;
+                let (reason, was_up) = hold(&exit, &place, (&line, &flows), (&bundle, &ways, &seen)).await;
+                seen.board.carried(place.number, line.carried());
+                bundle.remove(&line);
                 drop(client);
                 if was_up {
                     pause = BACK_OFF.0;
@@ -145,7 +175,7 @@ pub(super) async fn keep(
             }
             Err(reason) => reason,
         };
-        seen.board.down(greeting.number, reason);
+        seen.board.down(place.number, reason);
         sleep(pause).await;
         pause = (2 * pause).min(BACK_OFF.1);
     }
@@ -184,7 +214,7 @@ async fn connect(exit: &Arc<Exit>, via: &[String], bundle: &Bundle) -> Result<Cl
 /// Uses a line until it is lost; why it was, and whether it was of use.
 async fn hold(
     exit: &Exit,
-    greeting: Greeting,
+    place: &Place,
     (line, flows): (&Arc<Line>, &Flows),
     (bundle, ways, seen): (&Bundle, &Ways, &Seen),
 ) -> (String, bool) {
@@ -196,7 +226,12 @@ async fn hold(
     let mut was_up = false;
     let using = async {
         // The exit waits for the token, and it alone knows whether it is right.
-        let request = exit.greeting(greeting, bundle.group.counts_marks());
+        let counts_marks = bundle.group.counts_marks();
+        let mut conditions = exit.conditions.clone();
+        conditions.mark_unchanged();
+        let mut greeting = place.greeting(exit);
+        line.set_terms(greeting.terms);
+        let request = exit.greeting(greeting, counts_marks);
         let datagrams = match timeout(ANSWER_TIME, ask(&mut asking, request)).await {
             Ok(Some((_, answer))) if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
                 return Unreached::Unknown.to_string();
@@ -215,8 +250,21 @@ async fn hold(
         was_up = true;
         bundle.add(line.clone());
         ways.add(way);
+        seen.board.changes(greeting.number, greeting.terms);
         seen.board.up(greeting.number, line.report());
-        line.exchange(bundle, datagrams, seen.onward.get()).await;
+        let renewing = async {
+            // They change until the proxy ends.
+            while conditions.changed().await.is_ok() {
+                greeting = place.greeting(exit);
+                if line.set_terms(greeting.terms) {
+                    seen.board.changes(greeting.number, greeting.terms);
+                    bundle.fit();
+                    // Without an answer the line is lost, and the next one begins with these terms.
+                    let _ = timeout(ANSWER_TIME, ask(&mut asking, exit.greeting(greeting, counts_marks))).await;
+                }
+            }
+        };
+        tokio::join!(line.exchange(bundle, datagrams, seen.onward.get()), renewing);
         std::future::pending().await
     };
     let reason = tokio::select! {
@@ -224,7 +272,6 @@ async fn hold(
         () = flows.pass_on() => lost(line),
         reason = using => reason,
     };
-    bundle.remove(line);
     ways.remove(line);
     (reason, was_up)
 }

@@ -1,5 +1,6 @@
 //! The way of a proxy to its exit: lines, which are made again when they are lost, and flows over them.
 
+mod conditions;
 mod keep;
 mod requests;
 mod spread;
@@ -22,13 +23,15 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
+pub use self::conditions::{Conditions, Counts, Present, Terms, TermsError};
 pub(crate) use self::keep::Known;
-use self::keep::{Board, keep};
-use self::requests::{Stream, ask, plain};
+use self::keep::{Board, Place, keep};
+pub(crate) use self::requests::plain;
+use self::requests::{Stream, ask};
 pub(crate) use self::spread::MOST_STREAMS;
 use self::spread::{Spread, spread};
 use crate::bundle::carrier::Flow;
-use crate::bundle::greeting::{BundleId, Greeting, HOPS, Part};
+use crate::bundle::greeting::{BundleId, HOPS, Part};
 use crate::bundle::guide::{Next, set_capacities};
 use crate::bundle::line::Line;
 use crate::bundle::turns::{SHARE, Share, Turns};
@@ -73,6 +76,10 @@ pub struct Exit {
     pub protocol: Protocol,
     /// The capacity towards the exit, if it is known.
     pub capacity: Option<Capacity>,
+    /// What the user says of the lines.
+    pub conditions: Present,
+    /// What the lines have carried.
+    pub counts: Counts,
 }
 
 impl Exit {
@@ -157,6 +164,14 @@ impl Seen {
         Peer { name, is_known: true, lines, ledger: self.ledger.clone(), is_onward: true }
     }
 
+    /// Bytes on links that each line has carried in both directions, in the order of their numbers.
+    pub fn carried(&self) -> Vec<u64> {
+        self.lines()
+            .iter()
+            .map(|(known, line)| known.carried + line.as_ref().map_or(0, |line| line.carried()))
+            .collect()
+    }
+
     /// The lines in the order of their numbers: what is known of each, and the line if it is up.
     fn lines(&self) -> Vec<(Known, Option<Arc<Line>>)> {
         let up = self.bundle.get().map_or_else(Vec::new, |bundle| bundle.lines());
@@ -237,6 +252,7 @@ impl Uplink {
         let board = Board::new(&exit, tell);
         let (bundle, onward) = (OnceLock::new(), OnceLock::new());
         let seen = Arc::new(Seen { ledger: Arc::default(), store, turns: Arc::default(), board, bundle, onward });
+        exit.counts.begin(&seen);
         let uplink = Self { exit: exit.clone(), ways: ways.clone(), next: Arc::default(), seen: seen.clone() };
         (uplink, keep_all(exit, ways, seen))
     }
@@ -375,8 +391,8 @@ async fn keep_all(exit: Arc<Exit>, ways: Arc<Ways>, seen: Arc<Seen>) {
     let bundle = seen.bundle.get_or_init(|| Bundle::new(group, true));
     let mut lines = JoinSet::new();
     for (number, (via, is_backup)) in (0_u8..).zip(all) {
-        let greeting = Greeting { bundle: id, number, is_backup };
-        lines.spawn(keep(exit.clone(), greeting, via, (bundle.clone(), ways.clone(), seen.clone())));
+        let place = Place { bundle: id, number, via, is_backup };
+        lines.spawn(keep(exit.clone(), place, (bundle.clone(), ways.clone(), seen.clone())));
     }
     let (tell, known) = watch::channel(None);
     if let Some(capacity) = exit.capacity.clone() {
@@ -384,5 +400,18 @@ async fn keep_all(exit: Arc<Exit>, ways: Arc<Ways>, seen: Arc<Seen>) {
         lines.spawn(capacity.follow(tell));
         lines.spawn(set_capacities(known, move || vec![own.clone()]));
     }
+    lines.spawn(follow_grants(exit.conditions.clone(), bundle.clone()));
     while lines.join_next().await.is_some() {}
+}
+
+/// Sends no more than is granted; does not return.
+async fn follow_grants(mut conditions: Present, bundle: Arc<Bundle>) {
+    loop {
+        let granted = conditions.borrow_and_update().granted.clone();
+        bundle.set_granted(granted);
+        if conditions.changed().await.is_err() {
+            // Nobody changes them any more.
+            std::future::pending::<()>().await;
+        }
+    }
 }

@@ -66,6 +66,7 @@ impl Exit {
     }
 }
 
-pub(super) fn plain(text: &str) -> HeaderValue {
+/// The header with a text of digits and letters.
+pub(crate) fn plain(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).expect("it is made of digits and letters")
 }

@@ -148,6 +148,13 @@ pub(crate) struct ShownLine {
     pub path: String,
     /// Whether it is used while no other works.
     pub is_backup: bool,
+    /// Its weight where one line is chosen.
+    pub weight: f64,
+    /// Lines of one group share links, as far as is known.
+    pub group: u32,
+    /// The most that each end may send over it in bit/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most_bps: Option<f64>,
     /// `up`, `doubted` while it is silent though others are not, or `down`.
     pub state: State,
     /// Why it is down.
@@ -236,13 +243,16 @@ pub(crate) fn lines_of(lines: impl IntoIterator<Item = Arc<Line>>) -> Vec<ShownL
 impl ShownLine {
     /// A line that may be up.
     pub fn of(known: KnownLine, line: Option<Arc<Line>>) -> Self {
-        let KnownLine { number, is_backup, report, reason } = known;
+        let KnownLine { number, terms, report, reason, .. } = known;
         match line {
             Some(line) => Self { path: report.label, ..Self::up(&line, report.openings) },
             None => Self {
                 line: number,
                 path: report.label,
-                is_backup,
+                is_backup: terms.is_backup,
+                weight: terms.weight,
+                group: terms.group,
+                most_bps: Some(terms.most.0).filter(|bps| bps.is_finite()),
                 state: State::Down,
                 reason,
                 openings: report.openings,
@@ -258,12 +268,15 @@ impl ShownLine {
     }
 
     fn up(line: &Line, openings: u32) -> Self {
-        let (report, pace) = (line.report(), line.pace());
+        let (report, pace, terms) = (line.report(), line.pace(), line.terms());
         let count = |of: fn(&anabranch_live::PathReport) -> u64| report.as_ref().map_or(0, of);
         Self {
             line: line.number,
             path: report.as_ref().map_or_else(String::new, |report| report.label.clone()),
-            is_backup: line.is_backup,
+            is_backup: terms.is_backup,
+            weight: terms.weight,
+            group: terms.group,
+            most_bps: Some(terms.most.0).filter(|bps| bps.is_finite()),
             state: if line.is_doubted() { State::Doubted } else { State::Up },
             reason: None,
             openings,

@@ -14,7 +14,7 @@ use anabranch_proxy::proxy::{ProxyEvent, ProxyService, proxy};
 use anabranch_proxy::rules::Rule;
 use anabranch_proxy::socks::Reply;
 use anabranch_proxy::token::Token;
-use anabranch_proxy::uplink::{Exit, UplinkState};
+use anabranch_proxy::uplink::{Conditions, Counts, Exit, UplinkState};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -91,6 +91,8 @@ pub fn exit_at(url: &Url, secret: &str, (via, backup): (&[&str], &[&str])) -> Ex
         control: "olia".to_owned(),
         protocol: named("olia").unwrap(),
         capacity: None,
+        conditions: Conditions::default().changing().1,
+        counts: Counts::default(),
     }
 }
 
@@ -127,7 +129,8 @@ pub fn start_proxy_with(
     start_proxy_to(exit_at(url, secret, paths), password)
 }
 
-fn start_proxy_to(exit: Exit, password: Option<&Password>) -> RunningProxy {
+/// Starts a proxy.
+pub fn start_proxy_to(exit: Exit, password: Option<&Password>) -> RunningProxy {
     let door = |kind| Door { kind, address: "127.0.0.1:0".parse().unwrap(), password: password.cloned() };
     let service = ProxyService { exit, doors: vec![door(Kind::Socks), door(Kind::Http)], watch: None };
     let running = Running::start(|events: Events<ProxyEvent>| proxy(service, events)).unwrap();

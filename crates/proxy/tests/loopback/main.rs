@@ -6,6 +6,7 @@ mod hops;
 mod packets;
 mod paths;
 mod relay;
+mod terms;
 
 use std::time::Duration;
 

@@ -24,7 +24,7 @@ const EVERY: Duration = Duration::from_millis(2);
 const ATTEMPTS: u32 = 5;
 
 /// A target that sends a live stream over each connection, each piece with its number.
-async fn live() -> String {
+pub async fn live() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -74,7 +74,7 @@ async fn read_piece(stream: &mut TcpStream, next: &mut u64) {
 }
 
 /// Reads a live stream for a time; the longest wait for a piece.
-async fn longest_wait(stream: &mut TcpStream, next: &mut u64, lasts: Duration) -> Duration {
+pub async fn longest_wait(stream: &mut TcpStream, next: &mut u64, lasts: Duration) -> Duration {
     let (start, mut last, mut longest) = (Instant::now(), Instant::now(), Duration::ZERO);
     while start.elapsed() < lasts {
         read_piece(stream, next).await;
