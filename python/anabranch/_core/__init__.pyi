@@ -120,9 +120,7 @@ class Perf:
     def stop(self) -> None: ...
 
 _Account = tuple[str | None, str, float, float | None, int | None, Sequence[str] | None, tuple[int, int] | None]
-_LinesSaid = tuple[
-    Sequence[tuple[bool, float, int | None, float | None, bool]], float | None, Sequence[float]
-]
+_LinesSaid = tuple[Sequence[tuple[bool, float, int | None, float | None, bool]], float | None, Sequence[float]]
 _NextExit = tuple[str, Path | None, Sequence[str], Sequence[str], str, str, str | None]
 
 @final
