@@ -34,10 +34,11 @@ class Client(QuicConnectionProtocol):
         for told in self.http.handle_event(event):
             self.events.put_nowait(told)
 
-    def ask(self, *headers: tuple[str, str], token: str = TOKEN) -> int:
+    def ask(self, *headers: tuple[str, str], token: str | None = TOKEN) -> int:
         """Send the header of a request, whose stream stays open."""
         stream = self._quic.get_next_available_stream_id()
-        all_headers = [(":method", "CONNECT"), *headers, ("proxy-authorization", f"Bearer {token}")]
+        shown = [] if token is None else [("proxy-authorization", f"Bearer {token}")]
+        all_headers = [(":method", "CONNECT"), *headers, *shown]
         self.http.send_headers(stream, [(name.encode(), value.encode()) for name, value in all_headers])
         self.transmit()
         return stream

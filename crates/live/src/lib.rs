@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod authority;
+pub mod callers;
 pub mod conditions;
 pub mod connect;
 pub mod control;
@@ -24,6 +25,7 @@ pub mod session;
 pub mod share;
 pub mod sockets;
 pub mod url;
+mod verifier;
 pub mod web;
 
 pub use paths::{AddressPair, PathReport};

@@ -11,6 +11,7 @@ use anabranch_proto::Protocol;
 use anabranch_proto::window::SubflowSnapshot;
 use tokio::task::JoinHandle;
 
+use crate::callers::Callers;
 use crate::control::{Ceiling, Group, MOST_PATHS, MOST_REMOTE, PathState, RemoteSubflow, Slot, Unsuited, named};
 use crate::feedback::{Guidance, Inbox, Message, Others, Peer, SentSnapshots, Wire, receive_feedback, send_feedback};
 use crate::marks::{Marks, Scalable};
@@ -142,7 +143,17 @@ impl Server {
 
     /// Creates a server for a protocol of this name in the handshake.
     pub fn speaking(alpn: &[u8], sockets: Sockets, identity: &Identity) -> Result<Self, SessionError> {
-        let tls = Arc::new(identity.tls(alpn)?);
+        Self::knowing(alpn, sockets, identity, None)
+    }
+
+    /// Creates a server for a protocol of this name in the handshake, which takes certificates of these clients.
+    pub fn knowing(
+        alpn: &[u8],
+        sockets: Sockets,
+        identity: &Identity,
+        callers: Option<Callers>,
+    ) -> Result<Self, SessionError> {
+        let tls = Arc::new(identity.tls(alpn, callers)?);
         let (address, marks) = (sockets.addresses()[0], sockets.marks());
         let mut config = ServerConfig::with_crypto(tls.clone());
         config.max_incoming(MOST_CONNECTIONS);
@@ -226,6 +237,8 @@ pub struct Client {
     /// Stand-ins and the addresses that they stand for.
     stand_ins: Vec<(IpAddr, SocketAddr)>,
     marks: Marks,
+    /// What it shows to servers, if anything.
+    identity: Option<Arc<Identity>>,
 }
 
 impl Client {
@@ -242,13 +255,19 @@ impl Client {
     pub fn with(sockets: Sockets) -> Result<Self, SessionError> {
         let locals = sockets.names().into_iter().map(|name| (name, None)).collect();
         let (stand_ins, marks) = (sockets.stand_ins(), sockets.marks());
-        Ok(Self { endpoint: endpoint(sockets, None)?, locals, backups: 0, stand_ins, marks })
+        Ok(Self { endpoint: endpoint(sockets, None)?, locals, backups: 0, stand_ins, marks, identity: None })
     }
 
     /// Keeps the paths over the last local addresses, of this number, for when no other is open.
     #[must_use]
     pub fn with_backups(self, backups: usize) -> Self {
         Self { backups, ..self }
+    }
+
+    /// Shows a certificate to servers that ask for one.
+    #[must_use]
+    pub fn with_identity(self, identity: Option<Arc<Identity>>) -> Self {
+        Self { identity, ..self }
     }
 
     /// Connects to a server over all pairs of a local and a remote address, except local addresses that are for one
@@ -318,7 +337,7 @@ impl Client {
         }
         let remotes = pairs.iter().map(|pair| pair.remote).filter(|_| group.counts_marks());
         let scalable = remotes.map(|remote| self.marks.send_scalable(remote)).collect();
-        let tls: QuicClientConfig = trust.tls(application.alpn)?;
+        let tls: QuicClientConfig = trust.tls(application.alpn, self.identity.as_deref())?;
         let mut config = ClientConfig::new(Arc::new(tls));
         config.transport_config(Arc::new(application.quic_config.transport(group.clone())));
         let connecting = self.endpoint.connect_with(config, first, name).map_err(SessionError::WrongPlace)?;

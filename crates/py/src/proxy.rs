@@ -11,6 +11,7 @@ use anabranch_live::security::Identity;
 use anabranch_live::url::Url;
 use anabranch_proxy::accounts::{Account, Accounts, Quota};
 use anabranch_proxy::capacity::Capacity;
+use anabranch_proxy::credential::Credential;
 use anabranch_proxy::doors::{Door, Kind, Password};
 use anabranch_proxy::exit::{Course, ExitError, ExitEvent, ExitService, control as suited, exit, line_control};
 use anabranch_proxy::proxy::{ProxyEvent, ProxyService, proxy};
@@ -28,12 +29,16 @@ type Left = (String, bool, u64, u64, u64);
 type ExitNews = (&'static str, Vec<String>, Option<Left>);
 
 /// The next exit of a relay, or the exit of a proxy: its URL, who signed its certificate, the local addresses or interfaces of
-/// lines and of backups, the token, the name of the control and the capacity.
-type NextExit = (String, Option<PathBuf>, Vec<String>, Vec<String>, String, String, Option<String>);
+/// lines and of backups, what this end shows, the name of the control and the capacity.
+type NextExit = (String, Option<PathBuf>, Vec<String>, Vec<String>, Shows, String, Option<String>);
 
-/// A client of an exit: its name, its token, its weight, its rate in bit/s, the most of its connections and its targets, and
+/// What a proxy or a relay shows to its exit: a token, and the files of a certificate and its key.
+type Shows = (Option<String>, Option<(PathBuf, PathBuf)>);
+
+/// A client of an exit: its name, what it shows, its weight, its rate in bit/s, the most of its connections and its targets, and
 /// the bytes of its quota with those that are used.
-type Client = (Option<String>, String, f64, Option<f64>, Option<usize>, Option<Vec<String>>, Option<(u64, u64)>);
+type Client =
+    (Option<String>, (String, String), f64, Option<f64>, Option<usize>, Option<Vec<String>>, Option<(u64, u64)>);
 
 /// Where a program shows itself, whether others may read it, and its page.
 type WatchedAt = (String, bool, Option<String>);
@@ -56,6 +61,7 @@ impl PyExit {
         key: Option<PathBuf>,
         host: Option<String>,
         accounts: Vec<Client>,
+        authorities: Option<PathBuf>,
         rules: Vec<String>,
         control: &str,
         watch: Option<WatchedAt>,
@@ -71,11 +77,13 @@ impl PyExit {
         let accounts = accounts.into_iter().map(account).collect::<PyResult<Vec<_>>>()?;
         let quota = |own: &Account| own.name.clone().zip(own.quota.clone());
         let quotas = accounts.iter().filter_map(quota).collect();
+        let accounts = Accounts::new(accounts).map_err(wrong)?;
         let service = ExitService {
             addresses: addresses.iter().map(|text| address(text)).collect::<PyResult<_>>()?,
             identity: identity.map_err(wrong)?,
             host,
-            accounts: Accounts::new(accounts).map_err(wrong)?,
+            callers: accounts.callers(authorities.as_deref()).map_err(wrong)?,
+            accounts,
             onward: match next {
                 Some(next) => Course::Exit(Box::new(exit_of(next)?)),
                 None if rules.is_empty() => Course::Targets(Rules::default()),
@@ -194,21 +202,27 @@ fn rules_of(texts: &[String]) -> Result<Rules, RuleError> {
     texts.iter().map(|rule| rule.parse::<Rule>()).collect()
 }
 
-fn account((name, token, weight, bps, connections, rules, quota): Client) -> PyResult<Account> {
+fn account((name, (kind, shown), weight, bps, connections, rules, quota): Client) -> PyResult<Account> {
     let title = name.as_ref().map_or_else(String::new, |name| format!("`{name}`: "));
     let told = |error: &dyn std::fmt::Display| wrong(format!("{title}{error}"));
-    let token = Token::new(&token).map_err(|error| told(&error))?;
+    let shows = match &*kind {
+        "token" => Credential::Token(Token::new(&shown).map_err(|error| told(&error))?),
+        _ => Credential::Certificate(shown.parse().map_err(|error| told(&error))?),
+    };
     let rules = rules.as_deref().map(rules_of).transpose().map_err(|error| told(&error))?;
     let quota = quota.map(|(most, used)| Quota::new(most, used));
-    Ok(Account { name, token, weight, rate: bps.map(Rate), quota, connections, rules })
+    Ok(Account { name, shows, weight, rate: bps.map(Rate), quota, connections, rules })
 }
 
-fn exit_of((url, authorities, via, backup, token, control, capacity): NextExit) -> PyResult<Exit> {
+fn exit_of((url, authorities, via, backup, (token, identity), control, capacity): NextExit) -> PyResult<Exit> {
     let url: Url = url.parse().map_err(wrong)?;
     let capacity = capacity_of(capacity)?;
     let protocol = line_control(&control, capacity.is_some()).map_err(wrong)?;
-    let token = Token::new(&token).map_err(wrong)?;
-    Ok(Exit { url, authorities, via, backup, token, control, protocol, capacity })
+    let token = token.map(|token| Token::new(&token)).transpose().map_err(wrong)?;
+    let identity = identity.map(|(certificate, key)| Identity::read(&certificate, &key)).transpose().map_err(wrong)?;
+    identity.as_ref().map_or(Ok(()), Identity::check).map_err(wrong)?;
+    let identity = identity.map(Arc::new);
+    Ok(Exit { url, authorities, via, backup, token, identity, control, protocol, capacity })
 }
 
 fn capacity_of(text: Option<String>) -> PyResult<Option<Capacity>> {

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Self, final
+from typing import Any, Literal, Self, final
 
 import numpy as np
 import polars as pl
@@ -119,8 +119,10 @@ class Perf:
     def wait(self, seconds: float) -> tuple[str, str, str | None] | None: ...
     def stop(self) -> None: ...
 
-_Account = tuple[str | None, str, float, float | None, int | None, Sequence[str] | None, tuple[int, int] | None]
-_NextExit = tuple[str, Path | None, Sequence[str], Sequence[str], str, str, str | None]
+_Credential = tuple[Literal["token", "certificate"], str]
+_Account = tuple[str | None, _Credential, float, float | None, int | None, Sequence[str] | None, tuple[int, int] | None]
+_Shows = tuple[str | None, tuple[Path, Path] | None]
+_NextExit = tuple[str, Path | None, Sequence[str], Sequence[str], _Shows, str, str | None]
 
 @final
 class Exit:
@@ -131,6 +133,7 @@ class Exit:
         key: Path | None,
         host: str | None,
         accounts: Sequence[_Account],
+        authorities: Path | None,
         rules: Sequence[str],
         control: str,
         watch: tuple[str, bool, str | None] | None,

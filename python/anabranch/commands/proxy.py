@@ -11,7 +11,7 @@ import typer
 from anabranch import _core
 from anabranch.commands.descriptors import allow_many
 from anabranch.commands.tokens import read_password
-from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit, tell
+from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit, shown, tell
 from anabranch.commands.via import Via
 from anabranch.commands.watching import Watch, WatchOpen, say_where, watched_at
 from anabranch.errors import NoLivePartError
@@ -33,7 +33,11 @@ LOOK_S = 0.1
 
 def command(
     url: Url,
-    token_file: Annotated[Path, typer.Option(help="File with the token of the exit.")],
+    token_file: Annotated[Path | None, typer.Option(help="File with the token of the exit.")] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="PEM file with a certificate by which the exit knows this proxy.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option(help="PEM file with the key of the certificate.")] = None,
     via: Via = None,
     backup: Backup = None,
     control: Annotated[str, typer.Option("--control", "-C", help="Congestion control in both directions.")] = CONTROL,
@@ -61,7 +65,7 @@ def command(
     """Run `HELP`."""
     if not _core.HAS_LIVE:
         raise NoLivePartError
-    exit_ = next_exit(url, authorities, (via, backup), token_file, (control, capacity))
+    exit_ = next_exit(url, authorities, (via, backup), shown(token_file, certificate, key), (control, capacity))
     password = None if password_file is None else read_password(password_file)
     asked = socks or http or transparent
     doors = (socks or [], http or [], transparent or []) if asked else ([SOCKS], [HTTP], [])

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from anabranch import _core
-from anabranch.commands.clients import Clients, TokenFile, accounts
+from anabranch.commands.clients import ClientAuthorities, Clients, TokenFile, accounts
 from anabranch.commands.exit import (
     Certificate,
     ClientCapacity,
@@ -19,7 +19,7 @@ from anabranch.commands.exit import (
     place_of,
     serve,
 )
-from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit
+from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit, shown
 from anabranch.commands.via import Via
 from anabranch.commands.watching import Watch, WatchOpen, watched_at
 from anabranch.errors import NoLivePartError
@@ -34,9 +34,17 @@ sender of more is held up. A relay reads what passes, as an exit does. Ctrl-C en
 
 def command(
     url: Url,
-    exit_token_file: Annotated[Path, typer.Option(help="File with the token of the exit, or of the next relay.")],
+    exit_token_file: Annotated[
+        Path | None, typer.Option(help="File with the token of the exit, or of the next relay.")
+    ] = None,
+    exit_certificate: Annotated[
+        Path | None,
+        typer.Option(help="PEM file with a certificate by which the exit, or the next relay, knows this one."),
+    ] = None,
+    exit_key: Annotated[Path | None, typer.Option(help="PEM file with the key of that certificate.")] = None,
     token_file: TokenFile = None,
     clients: Clients = None,
+    client_authorities: ClientAuthorities = None,
     via: Via = None,
     backup: Backup = None,
     control: Annotated[str, typer.Option("--control", "-C", help="Congestion control to the exit and back.")] = CONTROL,
@@ -54,8 +62,10 @@ def command(
     """Run `HELP`."""
     if not _core.HAS_LIVE:
         raise NoLivePartError
-    exit_ = next_exit(url, authorities, (via, backup), exit_token_file, (control, capacity))
+    shows = shown(exit_token_file, exit_certificate, exit_key, "exit-")
+    exit_ = next_exit(url, authorities, (via, backup), shows, (control, capacity))
     place = place_of(listen, name, certificate, key)
-    (known, usage), shown = accounts(token_file, clients, with_targets=False), watched_at(watch, watch_open)
-    own = _core.Exit(*place, known, [], CONTROL, shown, exit_, client_control, client_capacity)
-    serve(own, token_file, usage)
+    known, usage = accounts(token_file, clients, client_authorities, with_targets=False)
+    watching = watched_at(watch, watch_open)
+    own = _core.Exit(*place, known, client_authorities, [], CONTROL, watching, exit_, client_control, client_capacity)
+    serve(own, known, token_file, usage)

@@ -205,6 +205,7 @@ async fn connect(source: usize, request: &FetchRequest) -> Result<ClientSession,
     let target = Target {
         url,
         authorities: request.authorities.as_deref(),
+        identity: None,
         via: &request.via,
         backup: &[],
         protocol: &request.protocol,

@@ -18,8 +18,8 @@ pub use noq::{
     SendDatagramError, SendStream, VarInt, WriteError,
 };
 
-pub use self::calls::path_number;
-pub(crate) use self::calls::{controller, endpoint, plain_reason, protocol, renew_keys};
+pub use self::calls::{certificate_refused, path_number};
+pub(crate) use self::calls::{controller, endpoint, peer_certificate, plain_reason, protocol, renew_keys};
 
 #[cfg(test)]
 mod tests {
