@@ -15,6 +15,7 @@ mod marks;
 mod messages;
 mod paths;
 pub mod perf;
+pub mod qlog;
 pub mod quic;
 mod quic_config;
 #[cfg(target_os = "linux")]

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anabranch_core::Rate;
+use anabranch_live::qlog::Qlog;
 use anabranch_live::running::Running;
 use anabranch_live::security::Identity;
 use anabranch_live::url::Url;
@@ -21,6 +22,8 @@ use anabranch_proxy::uplink::{Exit, UplinkState};
 use anabranch_proxy::watch::Watching;
 use pyo3::exceptions::{PyConnectionError, PyValueError};
 use pyo3::prelude::*;
+
+use crate::qlog::PyQlog;
 
 /// A client that has left: its address, whether it was known, its connections, bytes to targets and from them.
 type Left = (String, bool, u64, u64, u64);
@@ -55,6 +58,9 @@ struct PyExit {
 impl PyExit {
     /// Serves at these addresses. Without a key, the identity file has both, and is made if it does not exist.
     #[new]
+    #[pyo3(signature = (
+        addresses, identity, key, host, accounts, authorities, rules, control, watch, next, always, capacity, qlog = None
+    ))]
     fn new(
         addresses: Vec<String>,
         identity: PathBuf,
@@ -68,7 +74,9 @@ impl PyExit {
         next: Option<NextExit>,
         always: Option<&str>,
         capacity: Option<String>,
+        qlog: Option<&PyQlog>,
     ) -> PyResult<Self> {
+        let qlog = PyQlog::of(qlog);
         let capacity = capacity_of(capacity)?;
         let identity = match key {
             Some(key) => Identity::read(&identity, &key),
@@ -85,7 +93,7 @@ impl PyExit {
             callers: accounts.callers(authorities.as_deref()).map_err(wrong)?,
             accounts,
             onward: match next {
-                Some(next) => Course::Exit(Box::new(exit_of(next)?)),
+                Some(next) => Course::Exit(Box::new(exit_of(next, qlog.clone())?)),
                 None if rules.is_empty() => Course::Targets(Rules::default()),
                 None => Course::Targets(rules_of(&rules).map_err(wrong)?),
             },
@@ -93,6 +101,7 @@ impl PyExit {
             always: always.map(|name| line_control(name, capacity.is_some())).transpose().map_err(wrong)?,
             capacity,
             watch: watch.map(watching).transpose()?,
+            qlog,
         };
         let running = Running::start(|events| exit(service, events)).map_err(failed)?;
         Ok(Self { running: Mutex::new(Some(running)), quotas })
@@ -144,6 +153,7 @@ struct PyProxy {
 impl PyProxy {
     /// Serves applications by SOCKS, HTTP and redirection at these addresses, over the exit of this URL.
     #[new]
+    #[pyo3(signature = (exit, socks, http, transparent, password, watch, qlog = None))]
     fn new(
         exit: NextExit,
         socks: Vec<String>,
@@ -151,6 +161,7 @@ impl PyProxy {
         transparent: Vec<String>,
         password: Option<(String, String)>,
         watch: Option<WatchedAt>,
+        qlog: Option<&PyQlog>,
     ) -> PyResult<Self> {
         let password = password.map(|(name, password)| Password { name, password });
         let doors = |kind, texts: Vec<String>| {
@@ -158,7 +169,7 @@ impl PyProxy {
             texts.iter().map(door).collect::<PyResult<Vec<_>>>()
         };
         let service = ProxyService {
-            exit: exit_of(exit)?,
+            exit: exit_of(exit, PyQlog::of(qlog))?,
             doors: [doors(Kind::Socks, socks)?, doors(Kind::Http, http)?, doors(Kind::Transparent, transparent)?]
                 .concat(),
             watch: watch.map(watching).transpose()?,
@@ -214,7 +225,10 @@ fn account((name, (kind, shown), weight, bps, connections, rules, quota): Client
     Ok(Account { name, shows, weight, rate: bps.map(Rate), quota, connections, rules })
 }
 
-fn exit_of((url, authorities, via, backup, (token, identity), control, capacity): NextExit) -> PyResult<Exit> {
+fn exit_of(
+    (url, authorities, via, backup, (token, identity), control, capacity): NextExit,
+    qlog: Option<Arc<Qlog>>,
+) -> PyResult<Exit> {
     let url: Url = url.parse().map_err(wrong)?;
     let capacity = capacity_of(capacity)?;
     let protocol = line_control(&control, capacity.is_some()).map_err(wrong)?;
@@ -222,7 +236,7 @@ fn exit_of((url, authorities, via, backup, (token, identity), control, capacity)
     let identity = identity.map(|(certificate, key)| Identity::read(&certificate, &key)).transpose().map_err(wrong)?;
     identity.as_ref().map_or(Ok(()), Identity::check).map_err(wrong)?;
     let identity = identity.map(Arc::new);
-    Ok(Exit { url, authorities, via, backup, token, identity, control, protocol, capacity })
+    Ok(Exit { url, authorities, via, backup, token, identity, qlog, control, protocol, capacity })
 }
 
 fn capacity_of(text: Option<String>) -> PyResult<Option<Capacity>> {

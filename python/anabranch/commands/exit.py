@@ -13,6 +13,7 @@ import typer
 from anabranch import _core
 from anabranch.commands.clients import ClientAuthorities, Clients, TokenFile, accounts
 from anabranch.commands.descriptors import allow_many
+from anabranch.commands.qlog import QlogFolder, kept_logs, say_trouble
 from anabranch.commands.text import printable
 from anabranch.commands.uplink import tell
 from anabranch.commands.usage import Usage
@@ -83,6 +84,7 @@ def command(
     client_capacity: ClientCapacity = None,
     watch: Watch = None,
     watch_open: WatchOpen = False,
+    qlog: QlogFolder = None,
 ) -> None:
     """Run `HELP`."""
     if not _core.HAS_LIVE:
@@ -91,10 +93,20 @@ def command(
     known, usage = accounts(token_file, clients, client_authorities, with_targets=True)
     watching = watched_at(watch, watch_open)
     allow_many()
-    own = _core.Exit(
-        *place, known, client_authorities, allow or [], control, watching, None, client_control, client_capacity
-    )
-    serve(own, known, token_file, usage)
+    with kept_logs(qlog) as logs:
+        own = _core.Exit(
+            *place,
+            known,
+            client_authorities,
+            allow or [],
+            control,
+            watching,
+            None,
+            client_control,
+            client_capacity,
+            logs,
+        )
+        serve(own, known, token_file, usage, logs)
 
 
 def place_of(
@@ -108,7 +120,9 @@ def place_of(
     return addresses, certificate or identity_file(), key, name or (socket.gethostname() if is_any else None)
 
 
-def serve(own: _core.Exit, known: list[_Account], token_file: Path | None, usage: Usage | None) -> None:
+def serve(
+    own: _core.Exit, known: list[_Account], token_file: Path | None, usage: Usage | None, logs: _core.Qlog | None
+) -> None:
     """Say what an exit or a relay does, until Ctrl-C; that is how it ends, and no failure."""
     kinds: set[str] = {shows[0] for _, shows, *_ in known}
     options, advice = _hint(kinds, token_file)
@@ -118,6 +132,7 @@ def serve(own: _core.Exit, known: list[_Account], token_file: Path | None, usage
                 kind, lines, left = own.wait(LOOK_S) or (None, [], None)
                 if usage is not None:
                     usage.follow(own)
+                say_trouble(logs)
                 if kind == "serving":
                     typer.echo(f"anabranch proxy {shlex.quote(lines[0])} {options}")
                     typer.echo(advice, err=True)

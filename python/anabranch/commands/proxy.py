@@ -10,6 +10,7 @@ import typer
 
 from anabranch import _core
 from anabranch.commands.descriptors import allow_many
+from anabranch.commands.qlog import QlogFolder, kept_logs, say_trouble
 from anabranch.commands.tokens import read_password
 from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit, shown, tell
 from anabranch.commands.via import Via
@@ -61,6 +62,7 @@ def command(
     capacity: Capacity = None,
     watch: Watch = None,
     watch_open: WatchOpen = False,
+    qlog: QlogFolder = None,
 ) -> None:
     """Run `HELP`."""
     if not _core.HAS_LIVE:
@@ -70,12 +72,14 @@ def command(
     asked = socks or http or transparent
     doors = (socks or [], http or [], transparent or []) if asked else ([SOCKS], [HTTP], [])
     allow_many()
-    own = _core.Proxy(exit_, *doors, password, watched_at(watch, watch_open))
+    watching = watched_at(watch, watch_open)
     # Ctrl-C is how a proxy ends, and no failure.
-    with suppress(KeyboardInterrupt):
+    with kept_logs(qlog) as logs, suppress(KeyboardInterrupt):
+        own = _core.Proxy(exit_, *doors, password, watching, logs)
         try:
             while True:
                 told = own.wait(LOOK_S)
+                say_trouble(logs)
                 if told is not None:
                     _tell(*told)
         finally:

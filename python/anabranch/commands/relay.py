@@ -19,6 +19,7 @@ from anabranch.commands.exit import (
     place_of,
     serve,
 )
+from anabranch.commands.qlog import QlogFolder, kept_logs
 from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit, shown
 from anabranch.commands.via import Via
 from anabranch.commands.watching import Watch, WatchOpen, watched_at
@@ -58,6 +59,7 @@ def command(
     client_capacity: ClientCapacity = None,
     watch: Watch = None,
     watch_open: WatchOpen = False,
+    qlog: QlogFolder = None,
 ) -> None:
     """Run `HELP`."""
     if not _core.HAS_LIVE:
@@ -67,5 +69,8 @@ def command(
     place = place_of(listen, name, certificate, key)
     known, usage = accounts(token_file, clients, client_authorities, with_targets=False)
     watching = watched_at(watch, watch_open)
-    own = _core.Exit(*place, known, client_authorities, [], CONTROL, watching, exit_, client_control, client_capacity)
-    serve(own, known, token_file, usage)
+    with kept_logs(qlog) as logs:
+        own = _core.Exit(
+            *place, known, client_authorities, [], CONTROL, watching, exit_, client_control, client_capacity, logs
+        )
+        serve(own, known, token_file, usage, logs)

@@ -45,6 +45,7 @@ pub async fn list(url: &Url, authorities: Option<&Path>, via: &[String]) -> Resu
         url,
         authorities,
         identity: None,
+        qlog: None,
         via,
         backup: &[],
         protocol: &protocol,

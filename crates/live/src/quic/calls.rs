@@ -58,14 +58,62 @@ pub(crate) fn peer_certificate(connection: &Connection) -> Option<CertificateDer
     chain.into_iter().next()
 }
 
+/// How a connection has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ConnectionEnd {
+    /// This end has closed it.
+    Local,
+    /// It was silent for too long.
+    Idle,
+    /// The peer does not know it.
+    Reset,
+    /// There is no common version.
+    Version,
+    /// The program of the peer has closed it.
+    Application {
+        /// Code of the program.
+        code: u64,
+        /// Reason for readers.
+        reason: String,
+    },
+    /// It has failed, at this end or at the peer.
+    Transport {
+        /// Whether this end has found the fault.
+        is_local: bool,
+        /// Code of QUIC.
+        code: u64,
+        /// Reason for readers.
+        reason: String,
+    },
+}
+
+/// How a connection has ended, by its error.
+pub(crate) fn connection_end(error: &ConnectionError) -> ConnectionEnd {
+    let read = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match error {
+        ConnectionError::LocallyClosed | ConnectionError::CidsExhausted => ConnectionEnd::Local,
+        ConnectionError::TimedOut => ConnectionEnd::Idle,
+        ConnectionError::Reset => ConnectionEnd::Reset,
+        ConnectionError::VersionMismatch => ConnectionEnd::Version,
+        ConnectionError::ApplicationClosed(close) => {
+            ConnectionEnd::Application { code: close.error_code.into_inner(), reason: read(&close.reason) }
+        }
+        ConnectionError::ConnectionClosed(close) => {
+            ConnectionEnd::Transport { is_local: false, code: close.error_code.into(), reason: read(&close.reason) }
+        }
+        ConnectionError::TransportError(error) => {
+            ConnectionEnd::Transport { is_local: true, code: error.code.into(), reason: error.reason.clone() }
+        }
+    }
+}
+
 /// Why the peer does not take the certificate of this end; `None` if a connection has ended for another reason.
 ///
 /// A server judges the certificate of a client when the handshake is over for the client, so the connection opens first, and
 /// ends with an alert of TLS [rfc8446, sec. 6.2] in the code [rfc9001, sec. 4.8].
 pub fn certificate_refused(error: &ConnectionError) -> Option<String> {
-    let ConnectionError::ConnectionClosed(close) = error else { return None };
-    let said = String::from_utf8_lossy(&close.reason);
-    let why = match u64::from(close.error_code).checked_sub(CRYPTO)? {
+    let ConnectionEnd::Transport { is_local: false, code, reason: said } = connection_end(error) else { return None };
+    let why = match code.checked_sub(CRYPTO)? {
         43 => "it is not one for clients of TLS",
         44 => "it was revoked",
         45 if said.contains("not valid yet") => "it is not valid yet",

@@ -18,8 +18,10 @@ pub use noq::{
     SendDatagramError, SendStream, VarInt, WriteError,
 };
 
+pub(crate) use self::calls::{
+    ConnectionEnd, connection_end, controller, endpoint, peer_certificate, plain_reason, protocol, renew_keys,
+};
 pub use self::calls::{certificate_refused, path_number};
-pub(crate) use self::calls::{controller, endpoint, peer_certificate, plain_reason, protocol, renew_keys};
 
 #[cfg(test)]
 mod tests {

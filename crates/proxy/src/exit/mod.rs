@@ -17,6 +17,7 @@ use std::time::Duration;
 use anabranch_live::QuicConfig;
 use anabranch_live::callers::{Caller, Callers};
 use anabranch_live::control::{Unsuited, named};
+use anabranch_live::qlog::Qlog;
 use anabranch_live::quic::VarInt;
 use anabranch_live::running::Events;
 use anabranch_live::security::Identity;
@@ -91,6 +92,8 @@ pub struct ExitService {
     pub capacity: Option<Capacity>,
     /// Where the exit shows itself, if it does.
     pub watch: Option<Watching>,
+    /// Where logs of connections are kept, if they are.
+    pub qlog: Option<Arc<Qlog>>,
 }
 
 /// Where flows are carried on.
@@ -163,9 +166,9 @@ pub async fn exit(service: ExitService, events: Events<ExitEvent>) {
 }
 
 async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), ExitError> {
-    let ExitService { addresses, identity, host, accounts, callers, onward, control, always, capacity, watch } =
+    let ExitService { addresses, identity, host, accounts, callers, onward, control, always, capacity, watch, qlog } =
         service;
-    let servers = listen(&addresses, &identity, callers).await?;
+    let servers = listen(&addresses, &identity, (callers, qlog)).await?;
     let address = servers.first().ok_or(ExitError::Nowhere)?.address();
     let host = host.unwrap_or_else(|| address.ip().to_string());
     let url = Url { host, port: address.port(), path: String::new(), pins: vec![identity.fingerprint()], hash: None };
@@ -241,7 +244,7 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
 async fn listen(
     addresses: &[SocketAddr],
     identity: &Identity,
-    callers: Option<Callers>,
+    (callers, qlog): (Option<Callers>, Option<Arc<Qlog>>),
 ) -> Result<Vec<Server>, ExitError> {
     let first = addresses.first().is_some_and(SocketAddr::is_ipv4);
     let mut servers = Vec::new();
@@ -254,7 +257,7 @@ async fn listen(
             SocketError::Refused { address, error } => ExitError::Listen { address, error },
             other => ExitError::Session(other.into()),
         })?;
-        servers.push(Server::knowing(ALPN, sockets, identity, callers.clone())?);
+        servers.push(Server::knowing(ALPN, sockets, identity, callers.clone())?.with_qlog(qlog.clone()));
     }
     Ok(servers)
 }

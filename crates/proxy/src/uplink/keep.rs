@@ -162,6 +162,7 @@ async fn connect(exit: &Arc<Exit>, via: &[String], bundle: &Bundle) -> Result<Cl
                     url: &exit.url,
                     authorities: exit.authorities.as_deref(),
                     identity: exit.identity.as_ref(),
+                    qlog: exit.qlog.as_ref(),
                     via: &via,
                     backup: &[],
                     protocol: &exit.protocol,

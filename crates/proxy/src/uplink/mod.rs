@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anabranch_live::PathReport;
 use anabranch_live::control::Group;
+use anabranch_live::qlog::Qlog;
 use anabranch_live::security::Identity;
 use anabranch_live::url::Url;
 use anabranch_proto::Protocol;
@@ -70,6 +71,8 @@ pub struct Exit {
     pub token: Option<Token>,
     /// What this end shows when it connects, if the exit knows it by its certificate.
     pub identity: Option<Arc<Identity>>,
+    /// Where logs of the lines are kept, if they are.
+    pub qlog: Option<Arc<Qlog>>,
     /// Name of the control in both directions.
     pub control: String,
     /// The control with this name.

@@ -72,6 +72,7 @@ fn exit_service(address: &str, identity: Identity, onward: Course) -> ExitServic
         always: None,
         capacity: None,
         watch: None,
+        qlog: None,
     }
 }
 
@@ -90,6 +91,7 @@ pub fn exit_at(url: &Url, secret: &str, (via, backup): (&[&str], &[&str])) -> Ex
         backup: backup.iter().map(|&via| via.to_owned()).collect(),
         token: Some(token(secret)),
         identity: None,
+        qlog: None,
         control: "olia".to_owned(),
         protocol: named("olia").unwrap(),
         capacity: None,
