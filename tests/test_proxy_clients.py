@@ -3,11 +3,9 @@
 import asyncio
 import socket
 import ssl
-import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from aioquic.asyncio import QuicConnectionProtocol
@@ -18,11 +16,10 @@ from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.events import QuicEvent
 
 from anabranch import _core
-from running_programs import LONG_S, end, start
+from exits import TOKEN, echoing, echoing_packets, running_exit, token_file
+from running_programs import LONG_S
 
 pytestmark = pytest.mark.skipif(not _core.HAS_LIVE, reason="this build has no exits")
-
-TOKEN = "a-token-for-tests-only"
 
 
 class Client(QuicConnectionProtocol):
@@ -37,10 +34,11 @@ class Client(QuicConnectionProtocol):
         for told in self.http.handle_event(event):
             self.events.put_nowait(told)
 
-    def ask(self, *headers: tuple[str, str], token: str = TOKEN) -> int:
+    def ask(self, *headers: tuple[str, str], token: str | None = TOKEN) -> int:
         """Send the header of a request, whose stream stays open."""
         stream = self._quic.get_next_available_stream_id()
-        all_headers = [(":method", "CONNECT"), *headers, ("proxy-authorization", f"Bearer {token}")]
+        shown = [] if token is None else [("proxy-authorization", f"Bearer {token}")]
+        all_headers = [(":method", "CONNECT"), *headers, *shown]
         self.http.send_headers(stream, [(name.encode(), value.encode()) for name, value in all_headers])
         self.transmit()
         return stream
@@ -65,16 +63,8 @@ class Client(QuicConnectionProtocol):
 @pytest.fixture(scope="module")
 def exit_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
     """Run an exit that allows this machine; give its address."""
-    token = tmp_path_factory.mktemp("exit") / "exit.token"
-    token.write_text(TOKEN + "\n")
-    token.chmod(0o600)
-    own = start("exit", "--token-file", str(token), "--listen", "127.0.0.1:0", "--allow", "127.0.0.1")
-    try:
-        url = urlsplit(own.until("anabranch proxy ").split("'")[1])
-        assert url.port is not None
-        yield "127.0.0.1", url.port
-    finally:
-        end(own)
+    with running_exit("--token-file", str(token_file(tmp_path_factory.mktemp("exit")))) as at:
+        yield at
 
 
 @asynccontextmanager
@@ -89,40 +79,14 @@ async def client(at: tuple[str, int]) -> AsyncIterator[Client]:
 
 @pytest.fixture
 def echo() -> Iterator[int]:
-    """Send back what comes over the next connection of TCP; give the port."""
-    with closing(socket.create_server(("127.0.0.1", 0))) as server:
-
-        def serve() -> None:
-            connection, _ = server.accept()
-            with connection:
-                while piece := connection.recv(1 << 16):
-                    connection.sendall(piece)
-
-        threading.Thread(target=serve, daemon=True).start()
-        yield server.getsockname()[1]
+    with echoing() as port:
+        yield port
 
 
 @pytest.fixture
 def packet_echo() -> Iterator[int]:
-    """Send packets of UDP back; give the port."""
-    with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as own:
-        own.bind(("127.0.0.1", 0))
-        own.settimeout(0.1)
-        is_over = threading.Event()
-
-        def serve() -> None:
-            while not is_over.is_set():
-                try:
-                    packet, address = own.recvfrom(1 << 16)
-                except TimeoutError:
-                    continue
-                own.sendto(packet, address)
-
-        server = threading.Thread(target=serve)
-        server.start()
-        yield own.getsockname()[1]
-        is_over.set()
-        server.join()
+    with echoing_packets() as port:
+        yield port
 
 
 def test_a_client_of_others_gets_a_connection(exit_at: tuple[str, int], echo: int) -> None:

@@ -12,7 +12,8 @@ use anabranch_proto::Protocol;
 use tokio::time::sleep;
 
 use crate::control::{Group, Unsuited};
-use crate::security::Trust;
+use crate::qlog::Qlog;
+use crate::security::{Identity, Trust};
 use crate::session::{Application, Client, Session, SessionError, addresses};
 use crate::sockets::resolve;
 use crate::url::Url;
@@ -41,6 +42,10 @@ pub struct Target<'a> {
     pub url: &'a Url,
     /// File of certificates that signed the server's, instead of fingerprints in the URL.
     pub authorities: Option<&'a Path>,
+    /// What this end shows, if the server asks for a certificate.
+    pub identity: Option<&'a Arc<Identity>>,
+    /// Where logs of connections are kept, if they are.
+    pub qlog: Option<&'a Arc<Qlog>>,
     /// Local addresses or interfaces, with a path over each; empty if the system chooses.
     pub via: &'a [String],
     /// Further local addresses or interfaces: what is sent takes their paths while no other is open.
@@ -108,6 +113,7 @@ impl Target<'_> {
     async fn connect_at(&self, remote: SocketAddr, group: &Arc<Group>) -> Result<ClientSession, SessionError> {
         let locals = resolve(&[self.via, self.backup].concat(), remote)?;
         let client = Client::bind(&locals).await?.with_backups(self.backup.len());
+        let client = client.with_identity(self.identity.cloned()).with_qlog(self.qlog.cloned());
         let trust = self.authorities.map_or_else(|| self.url.trust(), |path| Trust::Authorities(path.to_owned()));
         let session = client.connect_under(group, &self.application, &self.url.host, &[remote], &trust).await?;
         Ok(ClientSession { client, session, remote })
@@ -158,6 +164,8 @@ mod tests {
         let target = Target {
             url: &url,
             authorities: None,
+            identity: None,
+            qlog: None,
             via: &via,
             backup: &[],
             protocol: &protocol,

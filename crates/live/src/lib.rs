@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod authority;
+pub mod callers;
 pub mod conditions;
 pub mod connect;
 pub mod control;
@@ -14,6 +15,7 @@ mod marks;
 mod messages;
 mod paths;
 pub mod perf;
+pub mod qlog;
 pub mod quic;
 mod quic_config;
 #[cfg(target_os = "linux")]
@@ -24,6 +26,7 @@ pub mod session;
 pub mod share;
 pub mod sockets;
 pub mod url;
+mod verifier;
 pub mod web;
 
 pub use paths::{AddressPair, PathReport};

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::control::{Group, MOST_PATHS};
+use crate::control::{Group, Logged, MOST_PATHS};
+use crate::qlog::ConnectionLog;
 use crate::quic::{AckFrequencyConfig, IdleTimeout, TransportConfig, VarInt};
 
 /// The most streams of each kind that a peer may have open at a time.
@@ -71,14 +72,17 @@ impl QuicConfig {
         Self { receive_window, stream_window: REQUEST_WINDOW, uni_streams: 0, ..Self::default() }
     }
 
-    /// Converts the settings for the QUIC library, with a group as its congestion control.
-    pub(crate) fn transport(&self, group: Arc<Group>) -> TransportConfig {
+    /// Converts the settings for the QUIC library, with a group as its congestion control, which tells a log, if one is kept.
+    pub(crate) fn transport(&self, group: Arc<Group>, log: Option<Arc<ConnectionLog>>) -> TransportConfig {
         group.expect_late_acks(if self.acks.is_none() { ACK_DELAY } else { Duration::ZERO });
         let mut transport = TransportConfig::default();
         let most = VarInt::MAX.into_inner();
         let idle = VarInt::from_u64(u64::try_from(self.idle.as_millis()).unwrap_or(most)).unwrap_or(VarInt::MAX);
+        match log {
+            Some(log) => transport.congestion_controller_factory(Arc::new(Logged { group, log })),
+            None => transport.congestion_controller_factory(group),
+        };
         transport
-            .congestion_controller_factory(group)
             .max_concurrent_multipath_paths(MOST_PATHS as u32)
             .max_idle_timeout(Some(IdleTimeout::from(idle)))
             .default_path_max_idle_timeout(Some(self.idle))

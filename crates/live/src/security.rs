@@ -1,7 +1,8 @@
-//! Certificates of servers, and their verification by clients: TLS 1.3, never unchecked.
+//! Certificates of servers and clients, and how clients verify servers: TLS 1.3, never unchecked.
 //!
 //! A server has a certificate, read from files or made at its start. A client verifies it by its SHA-256, which is part
-//! of the server's URL, or by its signature. No connection is possible without either.
+//! of the server's URL, or by its signature. No connection is possible without either. A client may have a certificate,
+//! too, for servers that [know clients by it](crate::callers).
 
 use std::fmt;
 use std::fs;
@@ -12,14 +13,17 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use ring::digest::{SHA256, digest};
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring as provider, verify_tls13_signature};
+use rustls::crypto::{CryptoProvider, ring as provider};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme, version};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, UnixTime};
+use rustls::server::NoServerSessionStorage;
+use rustls::sign::CertifiedKey;
+use rustls::{RootCertStore, version};
 
 use crate::authority::{Authority, Name};
+use crate::callers::Callers;
 use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
+use crate::verifier::{Judge, Verifier};
 
 /// Name of the protocol of transfers and measurements in the handshake.
 pub const ALPN: &[u8] = b"anabranch/1";
@@ -169,14 +173,30 @@ impl Identity {
         (self.chain.clone(), self.key.clone_key())
     }
 
-    /// The TLS settings of a server with this identity, which speaks a protocol of this name.
-    pub(crate) fn tls(&self, alpn: &[u8]) -> Result<QuicServerConfig, SecurityError> {
-        let mut tls = rustls::ServerConfig::builder_with_provider(crypto())
+    /// Checks that the key is that of the certificate.
+    pub fn check(&self) -> Result<(), SecurityError> {
+        let (chain, key) = self.parts();
+        CertifiedKey::from_der(chain, key, &crypto()).map(|_| ()).map_err(SecurityError::Unusable)
+    }
+
+    /// The TLS settings of a server with this identity, which speaks a protocol of this name and takes certificates of these
+    /// clients, if there are any.
+    pub(crate) fn tls(&self, alpn: &[u8], callers: Option<Callers>) -> Result<QuicServerConfig, SecurityError> {
+        let builder = rustls::ServerConfig::builder_with_provider(crypto())
             .with_protocol_versions(&[&version::TLS13])
-            .map_err(SecurityError::Unusable)?
-            .with_no_client_auth()
-            .with_single_cert(self.chain.clone(), self.key.clone_key())
             .map_err(SecurityError::Unusable)?;
+        let knows_clients = callers.is_some();
+        let builder = match callers {
+            Some(callers) => builder.with_client_cert_verifier(Verifier::new(callers)),
+            None => builder.with_no_client_auth(),
+        };
+        let mut tls =
+            builder.with_single_cert(self.chain.clone(), self.key.clone_key()).map_err(SecurityError::Unusable)?;
+        if knows_clients {
+            // A session that goes on would not look at the certificate again, which may have expired.
+            tls.session_storage = Arc::new(NoServerSessionStorage {});
+            tls.send_tls13_tickets = 0;
+        }
         tls.alpn_protocols = vec![alpn.to_vec()];
         QuicServerConfig::try_from(tls).map_err(|_| no_suite())
     }
@@ -213,23 +233,22 @@ pub enum Trust {
 }
 
 impl Trust {
-    /// The TLS settings of a client with this trust, which speaks a protocol of this name.
-    pub(crate) fn tls(&self, alpn: &[u8]) -> Result<QuicClientConfig, SecurityError> {
+    /// The TLS settings of a client with this trust, which speaks a protocol of this name and shows its identity, if it has
+    /// one.
+    pub(crate) fn tls(&self, alpn: &[u8], own: Option<&Identity>) -> Result<QuicClientConfig, SecurityError> {
         let builder = rustls::ClientConfig::builder_with_provider(crypto())
             .with_protocol_versions(&[&version::TLS13])
             .map_err(SecurityError::Unusable)?;
-        let mut tls = match self {
-            Self::Pins(pins) => builder
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(Pinned::new(pins.clone())))
-                .with_no_client_auth(),
-            Self::Authorities(path) => {
-                builder.with_root_certificates(roots(certificates(path)?)?).with_no_client_auth()
+        let builder = match self {
+            Self::Pins(pins) => {
+                builder.dangerous().with_custom_certificate_verifier(Verifier::new(Pinned(pins.clone())))
             }
-            Self::System => {
-                let found = rustls_native_certs::load_native_certs().certs;
-                builder.with_root_certificates(roots(found)?).with_no_client_auth()
-            }
+            Self::Authorities(path) => builder.with_root_certificates(roots(certificates(path)?)?),
+            Self::System => builder.with_root_certificates(roots(rustls_native_certs::load_native_certs().certs)?),
+        };
+        let mut tls = match own.map(Identity::parts) {
+            Some((chain, key)) => builder.with_client_auth_cert(chain, key).map_err(SecurityError::Unusable)?,
+            None => builder.with_no_client_auth(),
         };
         tls.alpn_protocols = vec![alpn.to_vec()];
         QuicClientConfig::try_from(tls).map_err(|_| no_suite())
@@ -280,79 +299,27 @@ pub(crate) fn roots(certificates: Vec<CertificateDer<'static>>) -> Result<RootCe
     if added == 0 { Err(SecurityError::NobodyTrusted) } else { Ok(roots) }
 }
 
-/// A verifier that accepts peers whose certificate has one of these fingerprints and who hold its key.
+/// Accepts servers whose certificate has one of these fingerprints.
 #[derive(Debug)]
-pub(crate) struct Pinned {
-    pins: Vec<Fingerprint>,
-    crypto: Arc<CryptoProvider>,
-}
+struct Pinned(Vec<Fingerprint>);
 
-impl Pinned {
-    pub(crate) fn new(pins: Vec<Fingerprint>) -> Self {
-        Self { pins, crypto: crypto() }
-    }
-
-    /// Checks that the certificate is a known one; `whose` names its holder in errors.
-    pub(crate) fn check(&self, certificate: &CertificateDer<'_>, whose: &str) -> Result<(), rustls::Error> {
+impl Judge for Pinned {
+    fn judge(
+        &self,
+        certificate: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<(), rustls::Error> {
         let found = Fingerprint::of(certificate);
-        if self.pins.contains(&found) {
+        if self.0.contains(&found) {
             return Ok(());
         }
-        let pins: Vec<String> = self.pins.iter().map(ToString::to_string).collect();
+        let pins: Vec<String> = self.0.iter().map(ToString::to_string).collect();
         let wanted = pins.join(" or ");
         Err(rustls::Error::General(format!(
-            "it is not the {whose} that was meant, or has a new certificate: the {whose}'s certificate has the fingerprint \
+            "it is not the server that was meant, or has a new certificate: the server's certificate has the fingerprint \
              {found}, not {wanted}"
         )))
-    }
-
-    /// Checks that the holder of a certificate has its key.
-    pub(crate) fn verify_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        verify_tls13_signature(message, cert, dss, &self.crypto.signature_verification_algorithms)
-    }
-
-    pub(crate) fn schemes(&self) -> Vec<SignatureScheme> {
-        self.crypto.signature_verification_algorithms.supported_schemes()
-    }
-}
-
-impl ServerCertVerifier for Pinned {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        self.check(end_entity, "server").map(|()| ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Err(rustls::Error::General("QUIC needs TLS 1.3".to_owned()))
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.verify_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.schemes()
     }
 }
 
@@ -388,7 +355,7 @@ mod tests {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
         let error = Identity::read(&path, &path).unwrap_err();
         assert!(matches!(error, SecurityError::Lacks { what: "certificate", .. }), "{error}");
-        let error = Trust::Authorities("no/such.pem".into()).tls(ALPN).map(|_| ()).unwrap_err();
+        let error = Trust::Authorities("no/such.pem".into()).tls(ALPN, None).map(|_| ()).unwrap_err();
         assert!(error.to_string().starts_with("cannot read no/such.pem: "), "{error}");
     }
 }

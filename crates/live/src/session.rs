@@ -11,10 +11,12 @@ use anabranch_proto::Protocol;
 use anabranch_proto::window::SubflowSnapshot;
 use tokio::task::JoinHandle;
 
+use crate::callers::Callers;
 use crate::control::{Ceiling, Group, MOST_PATHS, MOST_REMOTE, PathState, RemoteSubflow, Slot, Unsuited, named};
 use crate::feedback::{Guidance, Inbox, Message, Others, Peer, SentSnapshots, Wire, receive_feedback, send_feedback};
 use crate::marks::{Marks, Scalable};
 use crate::paths::{AddressPair, PathReport, Paths};
+use crate::qlog::{ConnectionLog, Qlog, Vantage};
 use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
 use crate::quic::{
     self, ClientConfig, ConnectError, Connection, ConnectionError, Endpoint, Incoming, ServerConfig, VarInt,
@@ -126,6 +128,8 @@ pub struct Server {
     tls: Arc<QuicServerConfig>,
     address: SocketAddr,
     marks: Marks,
+    /// Where logs of connections are kept, if they are.
+    qlog: Option<Arc<Qlog>>,
 }
 
 impl Server {
@@ -142,12 +146,28 @@ impl Server {
 
     /// Creates a server for a protocol of this name in the handshake.
     pub fn speaking(alpn: &[u8], sockets: Sockets, identity: &Identity) -> Result<Self, SessionError> {
-        let tls = Arc::new(identity.tls(alpn)?);
+        Self::knowing(alpn, sockets, identity, None)
+    }
+
+    /// Creates a server for a protocol of this name in the handshake, which takes certificates of these clients.
+    pub fn knowing(
+        alpn: &[u8],
+        sockets: Sockets,
+        identity: &Identity,
+        callers: Option<Callers>,
+    ) -> Result<Self, SessionError> {
+        let tls = Arc::new(identity.tls(alpn, callers)?);
         let (address, marks) = (sockets.addresses()[0], sockets.marks());
         let mut config = ServerConfig::with_crypto(tls.clone());
         config.max_incoming(MOST_CONNECTIONS);
         let endpoint = endpoint(sockets, Some(config))?;
-        Ok(Self { endpoint, tls, address, marks })
+        Ok(Self { endpoint, tls, address, marks, qlog: None })
+    }
+
+    /// Keeps logs of connections.
+    #[must_use]
+    pub fn with_qlog(self, qlog: Option<Arc<Qlog>>) -> Self {
+        Self { qlog, ..self }
     }
 
     /// Address of the server.
@@ -166,7 +186,8 @@ impl Server {
                 // A client that does not receive the retry tries again by itself.
                 let _ = incoming.retry();
             } else {
-                return Some(Arrival { incoming, tls: self.tls.clone(), marks: self.marks.clone() });
+                let (tls, marks, qlog) = (self.tls.clone(), self.marks.clone(), self.qlog.clone());
+                return Some(Arrival { incoming, tls, marks, qlog });
             }
         }
     }
@@ -182,6 +203,7 @@ pub struct Arrival {
     incoming: Incoming,
     tls: Arc<QuicServerConfig>,
     marks: Marks,
+    qlog: Option<Arc<Qlog>>,
 }
 
 impl Arrival {
@@ -204,14 +226,15 @@ impl Arrival {
     /// Accepts the connection with these settings.
     pub async fn accept_with_config(self, quic_config: QuicConfig) -> Result<Session, SessionError> {
         let remote = self.incoming.remote_address();
-        let refused = |reason| SessionError::Refused { remote, reason };
+        let log = self.qlog.as_ref().map(|qlog| ConnectionLog::begin(qlog, Vantage::Server, remote));
+        let refused = |reason| refused(remote, reason, log.as_deref());
         let group = Group::new(&named("lia")?)?;
         let mut config = ServerConfig::with_crypto(self.tls);
-        config.transport_config(Arc::new(quic_config.transport(group.clone())));
+        config.transport_config(Arc::new(quic_config.transport(group.clone(), log.clone())));
         let connection = self.incoming.accept_with(Arc::new(config)).map_err(refused)?.await.map_err(refused)?;
         renew_keys(&connection);
         let paths = Paths::of_server(connection.clone(), remote);
-        Ok(Session::new(connection, group, paths, self.marks, Vec::new()))
+        Ok(Session::new(connection, group, paths, (self.marks, Vec::new()), log))
     }
 }
 
@@ -226,6 +249,10 @@ pub struct Client {
     /// Stand-ins and the addresses that they stand for.
     stand_ins: Vec<(IpAddr, SocketAddr)>,
     marks: Marks,
+    /// What it shows to servers, if anything.
+    identity: Option<Arc<Identity>>,
+    /// Where logs of connections are kept, if they are.
+    qlog: Option<Arc<Qlog>>,
 }
 
 impl Client {
@@ -242,13 +269,33 @@ impl Client {
     pub fn with(sockets: Sockets) -> Result<Self, SessionError> {
         let locals = sockets.names().into_iter().map(|name| (name, None)).collect();
         let (stand_ins, marks) = (sockets.stand_ins(), sockets.marks());
-        Ok(Self { endpoint: endpoint(sockets, None)?, locals, backups: 0, stand_ins, marks })
+        Ok(Self {
+            endpoint: endpoint(sockets, None)?,
+            locals,
+            backups: 0,
+            stand_ins,
+            marks,
+            identity: None,
+            qlog: None,
+        })
     }
 
     /// Keeps the paths over the last local addresses, of this number, for when no other is open.
     #[must_use]
     pub fn with_backups(self, backups: usize) -> Self {
         Self { backups, ..self }
+    }
+
+    /// Shows a certificate to servers that ask for one.
+    #[must_use]
+    pub fn with_identity(self, identity: Option<Arc<Identity>>) -> Self {
+        Self { identity, ..self }
+    }
+
+    /// Keeps logs of connections.
+    #[must_use]
+    pub fn with_qlog(self, qlog: Option<Arc<Qlog>>) -> Self {
+        Self { qlog, ..self }
     }
 
     /// Connects to a server over all pairs of a local and a remote address, except local addresses that are for one
@@ -318,13 +365,14 @@ impl Client {
         }
         let remotes = pairs.iter().map(|pair| pair.remote).filter(|_| group.counts_marks());
         let scalable = remotes.map(|remote| self.marks.send_scalable(remote)).collect();
-        let tls: QuicClientConfig = trust.tls(application.alpn)?;
+        let tls: QuicClientConfig = trust.tls(application.alpn, self.identity.as_deref())?;
         let mut config = ClientConfig::new(Arc::new(tls));
-        config.transport_config(Arc::new(application.quic_config.transport(group.clone())));
+        let log = self.qlog.as_ref().map(|qlog| ConnectionLog::begin(qlog, Vantage::Client, first));
+        config.transport_config(Arc::new(application.quic_config.transport(group.clone(), log.clone())));
         let connecting = self.endpoint.connect_with(config, first, name).map_err(SessionError::WrongPlace)?;
-        let connection = connecting.await.map_err(|reason| SessionError::Refused { remote: first, reason })?;
+        let connection = connecting.await.map_err(|reason| refused(first, reason, log.as_deref()))?;
         let paths = Paths::of_client(connection.clone(), pairs, &self.stand_ins);
-        Ok(Session::new(connection, group, paths, self.marks.clone(), scalable))
+        Ok(Session::new(connection, group, paths, (self.marks.clone(), scalable), log))
     }
 
     /// The pairs of addresses for paths; the port of a peer that is for one local address only is that of the first
@@ -349,6 +397,14 @@ impl Client {
     pub async fn close(&self) {
         close(&self.endpoint).await;
     }
+}
+
+/// The error of a handshake that has failed, which its log hears too.
+fn refused(remote: SocketAddr, reason: ConnectionError, log: Option<&ConnectionLog>) -> SessionError {
+    if let Some(log) = log {
+        log.closed(&reason);
+    }
+    SessionError::Refused { remote, reason }
 }
 
 /// The error of a server that cannot listen at its address, made by `refused` if the kernel refuses it.
@@ -388,12 +444,24 @@ pub struct Session {
     keepers: Vec<JoinHandle<()>>,
     /// Registrations that make its first packets those of a scalable control.
     _scalable: Vec<Scalable>,
+    log: Option<Arc<ConnectionLog>>,
 }
 
 impl Session {
-    fn new(connection: Connection, group: Arc<Group>, paths: Paths, marks: Marks, scalable: Vec<Scalable>) -> Self {
+    fn new(
+        connection: Connection,
+        group: Arc<Group>,
+        paths: Paths,
+        (marks, scalable): (Marks, Vec<Scalable>),
+        log: Option<Arc<ConnectionLog>>,
+    ) -> Self {
         let peer = Arc::<Peer>::default();
         let mut keepers = vec![tokio::spawn(paths.clone().keep())];
+        if let Some(log) = log.clone() {
+            log.opened();
+            let connection = connection.clone();
+            keepers.push(tokio::spawn(async move { log.closed(&connection.closed().await) }));
+        }
         // Other protocols have the datagrams for themselves.
         if quic::protocol(&connection).as_deref() == Some(ALPN) {
             let (paths, group, marks) = (paths.clone(), group.clone(), marks.clone());
@@ -401,7 +469,7 @@ impl Session {
             let rest = (marks, peer.clone());
             keepers.push(tokio::spawn(receive_feedback(connection.clone(), paths, group, rest, wire)));
         }
-        Self { connection, group, paths, marks, peer, told: Mutex::default(), keepers, _scalable: scalable }
+        Self { connection, group, paths, marks, peer, told: Mutex::default(), keepers, _scalable: scalable, log }
     }
 
     /// Begins to report marked packets to the peer, whose control counts them.
@@ -594,6 +662,9 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.keepers.iter().for_each(JoinHandle::abort);
         self.close(0, "");
+        if let (Some(log), Some(reason)) = (&self.log, self.connection.close_reason()) {
+            log.closed(&reason);
+        }
     }
 }
 

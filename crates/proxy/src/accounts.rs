@@ -1,11 +1,15 @@
-//! The clients that an exit or a relay knows: each has a token, and may have limits of its own.
+//! The clients that an exit or a relay knows: each has a token or a certificate, and may have limits of its own.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use anabranch_core::Rate;
+use anabranch_live::callers::{Caller, Callers};
+use anabranch_live::security::SecurityError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::bundle::turns::{LEAST_WEIGHT, MOST_WEIGHT};
+use crate::credential::{Certificate, Credential};
 use crate::ledger::Ledger;
 use crate::meter::Limits;
 pub use crate::meter::Quota;
@@ -16,10 +20,10 @@ use crate::unreached::Unreached;
 /// A client, and what it may do.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// Its name; nothing where there is one token for all.
+    /// Its name; nothing where one credential is for all.
     pub name: Option<String>,
     /// What it shows.
-    pub token: Token,
+    pub shows: Credential,
     /// Its part of the lines to the next exit, relative to those of other clients.
     pub weight: f64,
     /// The most that it may send and receive over all connections: each of both.
@@ -38,7 +42,7 @@ pub struct Account {
 pub type Granted = watch::Receiver<Rate>;
 
 /// The reason why accounts cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[allow(missing_docs)]
 pub enum AccountError {
     #[error("the weight of {0} must be from 0.001 to 1000")]
@@ -47,8 +51,15 @@ pub enum AccountError {
     Rate(String),
     #[error("the number of connections of {0} must be at least 1")]
     Connections(String),
-    #[error("{0} and {1} have the same token, so that they are one client; give each a token of its own")]
+    #[error("{0} and {1} have the same token or certificate, so that they are one client; give each one of its own")]
     Same(String, String),
+    #[error(
+        "the certificate of {0} has to be signed; name the file of the authorities by --client-authorities, or give the \
+         SHA-256 of the certificate"
+    )]
+    NoAuthority(String),
+    #[error(transparent)]
+    Security(#[from] SecurityError),
 }
 
 /// The least rate of an account.
@@ -57,11 +68,12 @@ const LEAST_RATE: f64 = 64e3;
 impl Account {
     /// The account of all clients that show a token.
     pub fn of(token: Token) -> Self {
-        Self { name: None, token, weight: 1.0, rate: None, quota: None, connections: None, rules: None, granted: None }
+        let shows = Credential::Token(token);
+        Self { name: None, shows, weight: 1.0, rate: None, quota: None, connections: None, rules: None, granted: None }
     }
 
     fn title(&self) -> String {
-        self.name.as_ref().map_or_else(|| "all clients".to_owned(), |name| format!("`{name}`"))
+        title(self.name.as_deref())
     }
 
     fn check(&self) -> Result<(), AccountError> {
@@ -79,10 +91,14 @@ impl Account {
     }
 }
 
-/// A client that has shown its token.
+fn title(name: Option<&str>) -> String {
+    name.map_or_else(|| "all clients".to_owned(), |name| format!("`{name}`"))
+}
+
+/// A client that has shown its token or its certificate.
 #[derive(Debug)]
 pub(crate) struct Known {
-    /// Its name; nothing where there is one token for all.
+    /// Its name; nothing where one credential is for all.
     pub name: Option<String>,
     /// Its number among the accounts.
     pub number: u64,
@@ -120,28 +136,46 @@ impl Known {
     }
 }
 
-/// The clients that an exit or a relay knows, by digests of their tokens: how long a comparison takes says nothing of them.
+/// The clients that an exit or a relay knows.
 #[derive(Debug)]
-pub struct Accounts(Vec<(Digest, Arc<Known>)>);
+pub struct Accounts(Vec<(Key, Arc<Known>)>);
+
+/// What a client is known by.
+#[derive(Debug, PartialEq, Eq)]
+enum Key {
+    /// The digest of its token: how long a comparison takes says nothing of the token.
+    Token(Digest),
+    Certificate(Certificate),
+}
+
+impl From<&Credential> for Key {
+    fn from(credential: &Credential) -> Self {
+        match credential {
+            Credential::Token(token) => Self::Token(token.digest()),
+            Credential::Certificate(certificate) => Self::Certificate(certificate.clone()),
+        }
+    }
+}
 
 impl Accounts {
     /// These accounts.
     ///
     /// # Errors
-    /// If limits cannot be kept, or two have the same token.
+    /// If limits cannot be kept, or two show the same.
     pub fn new(accounts: Vec<Account>) -> Result<Self, AccountError> {
         for (at, account) in accounts.iter().enumerate() {
             account.check()?;
-            if let Some(same) = accounts[..at].iter().find(|other| other.token.digest() == account.token.digest()) {
+            if let Some(same) = accounts[..at].iter().find(|other| Key::from(&other.shows) == Key::from(&account.shows))
+            {
                 return Err(AccountError::Same(same.title(), account.title()));
             }
         }
         let known = |(number, account): (u64, Account)| {
-            let Account { name, token, weight, rate, quota, connections, rules, granted } = account;
+            let Account { name, shows, weight, rate, quota, connections, rules, granted } = account;
             let limits = Limits::of(rate, quota.as_ref());
             let room = connections.map(|most| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS))));
             (
-                token.digest(),
+                Key::from(&shows),
                 Arc::new(Known { name, number, weight, limits, rules, quota, granted, ledger: Arc::default(), room }),
             )
         };
@@ -153,10 +187,44 @@ impl Accounts {
         self.0.iter().map(|(_, known)| known)
     }
 
-    /// The client that a value of `proxy-authorization` shows: as a bearer's token, or as a password with any name.
-    pub(crate) fn find(&self, header: &[u8]) -> Option<Arc<Known>> {
-        let digest = shown(header)?;
-        self.0.iter().find(|(own, _)| *own == digest).map(|(_, known)| known.clone())
+    /// The certificates that the exit takes; `None` if clients show tokens alone.
+    ///
+    /// # Errors
+    /// If the file of authorities cannot be used, or is needed and not there.
+    pub fn callers(&self, authorities: Option<&Path>) -> Result<Option<Callers>, AccountError> {
+        let mut pins = Vec::new();
+        for (key, known) in &self.0 {
+            match key {
+                Key::Certificate(Certificate::Pinned(pin)) => pins.push(*pin),
+                Key::Certificate(_) if authorities.is_none() => {
+                    return Err(AccountError::NoAuthority(title(known.name.as_deref())));
+                }
+                Key::Certificate(_) | Key::Token(_) => {}
+            }
+        }
+        let callers = (authorities.is_some() || !pins.is_empty()).then(|| Callers::new(authorities, pins));
+        Ok(callers.transpose()?)
+    }
+
+    /// The client that a value of `proxy-authorization` shows, as a bearer's token or as a password with any name; without one
+    /// the client whose certificate was taken.
+    pub(crate) fn find(&self, header: Option<&[u8]>, caller: Option<&Caller>) -> Option<Arc<Known>> {
+        let found = match (header, caller) {
+            (Some(header), _) => {
+                let digest = shown(header)?;
+                self.0.iter().find(|(key, _)| *key == Key::Token(digest))
+            }
+            (None, Some(caller)) => {
+                let meets = |key: &Key| match key {
+                    Key::Certificate(certificate) => certificate.meets(caller),
+                    Key::Token(_) => None,
+                };
+                // The first of those that are met equally well.
+                self.0.iter().rev().filter(|(key, _)| meets(key).is_some()).max_by_key(|(key, _)| meets(key))
+            }
+            (None, None) => None,
+        };
+        found.map(|(_, known)| known.clone())
     }
 }
 
@@ -172,9 +240,9 @@ mod tests {
     fn a_client_is_found_by_its_token_and_has_as_many_connections_as_it_may() {
         let (one, other) = (account("one", "0123456789abcdef"), account("other", "another-token-of-16"));
         let accounts = Accounts::new(vec![one, Account { connections: Some(2), ..other }]).unwrap();
-        let found = accounts.find(b"Bearer another-token-of-16").unwrap();
+        let found = accounts.find(Some(b"Bearer another-token-of-16"), None).unwrap();
         assert_eq!((found.name.as_deref(), found.number), (Some("other"), 1));
-        assert!(accounts.find(b"Bearer a-token-that-nobody-has").is_none());
+        assert!(accounts.find(Some(b"Bearer a-token-that-nobody-has"), None).is_none());
         let held = [found.enter(), found.enter()];
         assert!(held.iter().all(Result::is_ok));
         assert_eq!(found.enter().err(), Some(Unreached::Busy));
@@ -182,11 +250,48 @@ mod tests {
         assert!(found.enter().is_ok());
     }
 
+    /// The account of those with a certificate.
+    fn certified(name: &str, certificate: &str) -> Account {
+        let shows = Credential::Certificate(certificate.parse().unwrap());
+        Account { shows, ..account(name, "0123456789abcdef") }
+    }
+
+    #[test]
+    fn a_client_is_found_by_its_certificate_first_by_its_digest_then_by_its_name() {
+        let (pin, other) = ("5f".repeat(32), "60".repeat(32));
+        let caller = |pin: &str, names: &[&str]| Caller {
+            fingerprint: pin.parse().unwrap(),
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let all = [certified("rest", "*"), certified("office", "office.example"), certified("guest", &pin)];
+        let accounts = Accounts::new(all.to_vec()).unwrap();
+        let found = |caller: &Caller| accounts.find(None, Some(caller)).unwrap().name.clone().unwrap();
+        assert_eq!(found(&caller(&pin, &["office.example"])), "guest");
+        assert_eq!(found(&caller(&other, &["CN=x", "Office.Example"])), "office");
+        assert_eq!(found(&caller(&other, &[])), "rest");
+        // A token that is shown counts, even a wrong one.
+        assert!(accounts.find(Some(b"Bearer 0123456789abcdef"), Some(&caller(&pin, &[]))).is_none());
+        let some = Accounts::new(all[1..].to_vec()).unwrap();
+        assert!(some.find(None, Some(&caller(&other, &["CN=office.example"]))).is_none());
+        assert!(some.find(None, None).is_none());
+    }
+
+    #[test]
+    fn names_in_certificates_need_authorities_and_digests_do_not() {
+        let callers = |all: Vec<Account>| Accounts::new(all).unwrap().callers(None);
+        assert!(callers(vec![account("one", "0123456789abcdef")]).unwrap().is_none());
+        assert!(callers(vec![certified("one", &"5f".repeat(32))]).unwrap().is_some());
+        for certificate in ["office", "*"] {
+            let error = callers(vec![certified("one", certificate)]).unwrap_err().to_string();
+            assert!(error.starts_with("the certificate of `one` has to be signed; "), "{error}");
+        }
+    }
+
     #[test]
     fn a_client_without_bytes_has_no_more_connections_until_they_are_renewed() {
         let quota = Quota::new(1000, 1000);
         let own = Account { quota: Some(quota.clone()), ..account("one", "0123456789abcdef") };
-        let found = Accounts::new(vec![own]).unwrap().find(b"Bearer 0123456789abcdef").unwrap();
+        let found = Accounts::new(vec![own]).unwrap().find(Some(b"Bearer 0123456789abcdef"), None).unwrap();
         assert_eq!(found.enter().err(), Some(Unreached::Spent));
         quota.renew();
         assert!(found.enter().is_ok());
@@ -204,6 +309,6 @@ mod tests {
         }
         assert!(refused(Account { connections: Some(0), ..own.clone() }).contains("at least 1"));
         let twice = Accounts::new(vec![own.clone(), Account { name: Some("two".to_owned()), ..own }]).unwrap_err();
-        assert!(twice.to_string().starts_with("`one` and `two` have the same token"), "{twice}");
+        assert!(twice.to_string().starts_with("`one` and `two` have the same token or certificate"), "{twice}");
     }
 }

@@ -10,6 +10,7 @@
 pub mod accounts;
 mod bundle;
 pub mod capacity;
+pub mod credential;
 mod dial;
 pub mod doors;
 pub mod exit;

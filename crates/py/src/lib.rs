@@ -29,6 +29,8 @@ mod parquet;
 mod paths;
 #[cfg(feature = "live")]
 mod proxy;
+#[cfg(feature = "live")]
+mod qlog;
 mod scenario;
 mod simulate;
 mod toml;
@@ -65,6 +67,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     live_run::register(module)?;
     #[cfg(feature = "live")]
     proxy::register(module)?;
+    #[cfg(feature = "live")]
+    qlog::register(module)?;
     files::register(module)?;
     memory::register(module)?;
     toml::register(module)?;

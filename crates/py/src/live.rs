@@ -18,6 +18,8 @@ use pyo3::exceptions::{PyConnectionError, PyValueError};
 use pyo3::prelude::*;
 use tokio::sync::watch;
 
+use crate::qlog::PyQlog;
+
 /// An event: its kind, a message, and the JSON of a report.
 type Told = (&'static str, String, Option<String>);
 
@@ -32,12 +34,13 @@ struct PyPerf {
 #[pymethods]
 impl PyPerf {
     #[staticmethod]
-    #[pyo3(signature = (address, name, certificate, key))]
+    #[pyo3(signature = (address, name, certificate, key, qlog = None))]
     fn serve(
         address: &str,
         name: Option<String>,
         certificate: Option<PathBuf>,
         key: Option<PathBuf>,
+        qlog: Option<&PyQlog>,
     ) -> PyResult<Self> {
         let address: SocketAddr = address.parse().map_err(|_| {
             PyValueError::new_err(format!("`{address}` is no address to serve at; one is 0.0.0.0:4433 or [::]:4433"))
@@ -47,11 +50,14 @@ impl PyPerf {
             (None, None) => None,
             _ => return Err(PyValueError::new_err("a certificate and its key go together; give both or neither")),
         };
-        Self::of(Running::serve(Service { address, identity, host: name }), watch::Sender::default())
+        Self::of(
+            Running::serve(Service { address, identity, host: name, qlog: PyQlog::of(qlog) }),
+            watch::Sender::default(),
+        )
     }
 
     #[staticmethod]
-    #[pyo3(signature = (url, via, control, reverse, seconds, bytes, streams, authorities, groups = Vec::new()))]
+    #[pyo3(signature = (url, via, control, reverse, seconds, bytes, streams, authorities, groups = Vec::new(), qlog = None))]
     fn measure(
         url: &str,
         via: Vec<String>,
@@ -62,12 +68,14 @@ impl PyPerf {
         streams: u32,
         authorities: Option<PathBuf>,
         groups: Vec<u32>,
+        qlog: Option<&PyQlog>,
     ) -> PyResult<Self> {
         let url: Url = url.parse().map_err(|error: anabranch_live::url::UrlError| perf_error(error.into()))?;
         let direction = if reverse { Direction::Down } else { Direction::Up };
         let (seconds, bytes) = (seconds.unwrap_or(MOST_SECONDS), bytes.unwrap_or(MOST_BYTES));
         let (tell, conditions) = Conditions::grouped(groups).changing();
-        let plan = Plan { url, authorities, via, control, direction, seconds, bytes, streams, conditions };
+        let qlog = PyQlog::of(qlog);
+        let plan = Plan { url, authorities, via, control, direction, seconds, bytes, streams, conditions, qlog };
         Self::of(Running::measure(plan), tell)
     }
 

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use anabranch_core::Rate;
 use anabranch_live::control::{Ceiling, check_groups};
+use anabranch_live::qlog::Qlog;
 use anabranch_live::running::Running;
 use anabranch_live::security::Identity;
 use anabranch_live::url::Url;
 use anabranch_proxy::accounts::{Account, Accounts, Quota};
 use anabranch_proxy::capacity::Capacity;
+use anabranch_proxy::credential::Credential;
 use anabranch_proxy::doors::{Door, Kind, Password};
 use anabranch_proxy::exit::{Course, ExitError, ExitEvent, ExitService, control as suited, exit, line_control};
 use anabranch_proxy::proxy::{ProxyEvent, ProxyService, proxy};
@@ -23,6 +25,8 @@ use pyo3::exceptions::{PyConnectionError, PyValueError};
 use pyo3::prelude::*;
 use tokio::sync::watch;
 
+use crate::qlog::PyQlog;
+
 /// A client that has left: its address, whether it was known, its connections, bytes to targets and from them.
 type Left = (String, bool, u64, u64, u64);
 
@@ -30,8 +34,8 @@ type Left = (String, bool, u64, u64, u64);
 type ExitNews = (&'static str, Vec<String>, Option<Left>);
 
 /// The next exit of a relay, or the exit of a proxy: its URL, who signed its certificate, the local addresses or interfaces of
-/// lines and of backups, the token, the name of the control and the capacity.
-type NextExit = (String, Option<PathBuf>, Vec<String>, Vec<String>, String, String, Option<String>);
+/// lines and of backups, what this end shows, the name of the control and the capacity.
+type NextExit = (String, Option<PathBuf>, Vec<String>, Vec<String>, Shows, String, Option<String>);
 
 /// The terms of a line: whether it is a backup, its weight, its group, the most that each end sends in bit/s, and whether there
 /// are copies.
@@ -40,9 +44,13 @@ type LineTerms = (bool, f64, Option<u32>, Option<f64>, bool);
 /// What is said of the lines to an exit: the terms of each, and what is granted in bit/s, over all and over each.
 type LinesSaid = (Vec<LineTerms>, Option<f64>, Vec<f64>);
 
-/// A client of an exit: its name, its token, its weight, its rate in bit/s, the most of its connections and its targets, and
+/// What a proxy or a relay shows to its exit: a token, and the files of a certificate and its key.
+type Shows = (Option<String>, Option<(PathBuf, PathBuf)>);
+
+/// A client of an exit: its name, what it shows, its weight, its rate in bit/s, the most of its connections and its targets, and
 /// the bytes of its quota with those that are used.
-type Client = (Option<String>, String, f64, Option<f64>, Option<usize>, Option<Vec<String>>, Option<(u64, u64)>);
+type Client =
+    (Option<String>, (String, String), f64, Option<f64>, Option<usize>, Option<Vec<String>>, Option<(u64, u64)>);
 
 /// The lines to an exit.
 struct Lines {
@@ -69,12 +77,17 @@ struct PyExit {
 impl PyExit {
     /// Serves at these addresses. Without a key, the identity file has both, and is made if it does not exist.
     #[new]
+    #[pyo3(signature = (
+        addresses, identity, key, host, accounts, authorities, rules, control, watch, next, always, capacity, lines,
+        grants, qlog = None
+    ))]
     fn new(
         addresses: Vec<String>,
         identity: PathBuf,
         key: Option<PathBuf>,
         host: Option<String>,
         accounts: Vec<Client>,
+        authorities: Option<PathBuf>,
         rules: Vec<String>,
         control: &str,
         watch: Option<WatchedAt>,
@@ -83,7 +96,9 @@ impl PyExit {
         capacity: Option<String>,
         lines: Option<LinesSaid>,
         grants: Vec<(String, f64)>,
+        qlog: Option<&PyQlog>,
     ) -> PyResult<Self> {
+        let qlog = PyQlog::of(qlog);
         let capacity = capacity_of(capacity)?;
         let identity = match key {
             Some(key) => Identity::read(&identity, &key),
@@ -101,14 +116,18 @@ impl PyExit {
         let quota = |own: &Account| own.name.clone().zip(own.quota.clone());
         let quotas = accounts.iter().filter_map(quota).collect();
         let (next, lines) = match next {
-            Some(next) => exit_of(next, lines.unwrap_or_default()).map(|(exit, lines)| (Some(exit), Some(lines)))?,
+            Some(next) => {
+                exit_of(next, lines.unwrap_or_default(), qlog.clone()).map(|(exit, lines)| (Some(exit), Some(lines)))?
+            }
             None => (None, None),
         };
+        let accounts = Accounts::new(accounts).map_err(wrong)?;
         let service = ExitService {
             addresses: addresses.iter().map(|text| address(text)).collect::<PyResult<_>>()?,
             identity: identity.map_err(wrong)?,
             host,
-            accounts: Accounts::new(accounts).map_err(wrong)?,
+            callers: accounts.callers(authorities.as_deref()).map_err(wrong)?,
+            accounts,
             onward: match next {
                 Some(next) => Course::Exit(Box::new(next)),
                 None if rules.is_empty() => Course::Targets(Rules::default()),
@@ -118,6 +137,7 @@ impl PyExit {
             always: always.map(|name| line_control(name, capacity.is_some())).transpose().map_err(wrong)?,
             capacity,
             watch: watch.map(watching).transpose()?,
+            qlog,
         };
         let running = Running::start(|events| exit(service, events)).map_err(failed)?;
         Ok(Self { running: Mutex::new(Some(running)), quotas, granted, lines })
@@ -187,6 +207,7 @@ struct PyProxy {
 impl PyProxy {
     /// Serves applications by SOCKS, HTTP and redirection at these addresses, over the exit of this URL.
     #[new]
+    #[pyo3(signature = (exit, socks, http, transparent, password, watch, lines, qlog = None))]
     fn new(
         exit: NextExit,
         socks: Vec<String>,
@@ -195,8 +216,9 @@ impl PyProxy {
         password: Option<(String, String)>,
         watch: Option<WatchedAt>,
         lines: LinesSaid,
+        qlog: Option<&PyQlog>,
     ) -> PyResult<Self> {
-        let (exit, lines) = exit_of(exit, lines)?;
+        let (exit, lines) = exit_of(exit, lines, PyQlog::of(qlog))?;
         let password = password.map(|(name, password)| Password { name, password });
         let doors = |kind, texts: Vec<String>| {
             let door = |text: &String| Ok(Door { kind, address: address(text)?, password: password.clone() });
@@ -257,13 +279,16 @@ fn rules_of(texts: &[String]) -> Result<Rules, RuleError> {
     texts.iter().map(|rule| rule.parse::<Rule>()).collect()
 }
 
-fn account((name, token, weight, bps, connections, rules, quota): Client) -> PyResult<Account> {
+fn account((name, (kind, shown), weight, bps, connections, rules, quota): Client) -> PyResult<Account> {
     let title = name.as_ref().map_or_else(String::new, |name| format!("`{name}`: "));
     let told = |error: &dyn std::fmt::Display| wrong(format!("{title}{error}"));
-    let token = Token::new(&token).map_err(|error| told(&error))?;
+    let shows = match &*kind {
+        "token" => Credential::Token(Token::new(&shown).map_err(|error| told(&error))?),
+        _ => Credential::Certificate(shown.parse().map_err(|error| told(&error))?),
+    };
     let rules = rules.as_deref().map(rules_of).transpose().map_err(|error| told(&error))?;
     let quota = quota.map(|(most, used)| Quota::new(most, used));
-    Ok(Account { name, token, weight, rate: bps.map(Rate), quota, connections, rules, granted: None })
+    Ok(Account { name, shows, weight, rate: bps.map(Rate), quota, connections, rules, granted: None })
 }
 
 impl Lines {
@@ -289,20 +314,36 @@ fn conditions_of((lines, total, paths): LinesSaid) -> PyResult<Conditions> {
 }
 
 fn exit_of(
-    (url, authorities, via, backup, token, control, capacity): NextExit,
+    (url, authorities, via, backup, (token, identity), control, capacity): NextExit,
     said: LinesSaid,
+    qlog: Option<Arc<Qlog>>,
 ) -> PyResult<(Exit, Lines)> {
     let url: Url = url.parse().map_err(wrong)?;
     let capacity = capacity_of(capacity)?;
     let protocol = line_control(&control, capacity.is_some()).map_err(wrong)?;
-    let token = Token::new(&token).map_err(wrong)?;
+    let token = token.map(|token| Token::new(&token)).transpose().map_err(wrong)?;
+    let identity = identity.map(|(certificate, key)| Identity::read(&certificate, &key)).transpose().map_err(wrong)?;
+    identity.as_ref().map_or(Ok(()), Identity::check).map_err(wrong)?;
+    let identity = identity.map(Arc::new);
     if said.0.iter().any(|(_, _, group, ..)| group.is_some()) {
         check_groups(&protocol).map_err(wrong)?;
     }
     let conditions = conditions_of(said)?;
     let ((tell, conditions), counts) = (conditions.changing(), Counts::default());
-    let exit =
-        Exit { url, authorities, via, backup, token, control, protocol, capacity, conditions, counts: counts.clone() };
+    let exit = Exit {
+        url,
+        authorities,
+        via,
+        backup,
+        token,
+        identity,
+        qlog,
+        control,
+        protocol,
+        capacity,
+        conditions,
+        counts: counts.clone(),
+    };
     Ok((exit, Lines { conditions: tell, counts }))
 }
 

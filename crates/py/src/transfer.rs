@@ -22,6 +22,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use tokio::sync::watch;
 
+use crate::qlog::PyQlog;
 use crate::watch::LOOK;
 
 /// A `ValueError` for an invalid value.
@@ -131,6 +132,7 @@ impl Fetch {
         pieces: Option<(String, u64, Vec<String>)>,
         authorities: Option<PathBuf>,
         patience_s: f64,
+        qlog: Option<&PyQlog>,
     ) -> PyResult<Self> {
         let protocol = named(&control).map_err(wrong)?;
         let hashes = hashes.iter().map(|text| text.parse().map_err(wrong)).collect::<PyResult<_>>()?;
@@ -141,8 +143,9 @@ impl Fetch {
         let sources = urls.map(|(url, conditions)| wanted(url, conditions)).collect::<PyResult<_>>()?;
         let mirrors = mirrors.iter().map(|url| url.parse().map_err(wrong)).collect::<PyResult<_>>()?;
         let pieces = pieces.map(|(algorithm, bytes, hashes)| read_pieces(&algorithm, bytes, &hashes)).transpose()?;
+        let qlog = PyQlog::of(qlog);
         let request =
-            FetchRequest { sources, mirrors, authorities, via, protocol, target, hashes, size, pieces, patience };
+            FetchRequest { sources, mirrors, authorities, via, protocol, target, hashes, size, pieces, patience, qlog };
         request.check().map_err(wrong)?;
         let sharers = request.sources.iter().map(|source| label(&source.url));
         let progress = Arc::new(Progress::new(sharers, request.mirrors.iter().map(WebUrl::authority)));

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Self, final
+from typing import Any, Literal, Self, final
 
 import numpy as np
 import polars as pl
@@ -101,7 +101,9 @@ def live_controls() -> list[str]: ...
 @final
 class Perf:
     @staticmethod
-    def serve(address: str, name: str | None, certificate: Path | None, key: Path | None) -> Perf: ...
+    def serve(
+        address: str, name: str | None, certificate: Path | None, key: Path | None, qlog: Qlog | None = ...
+    ) -> Perf: ...
     @staticmethod
     def measure(
         url: str,
@@ -113,15 +115,24 @@ class Perf:
         streams: int,
         authorities: Path | None,
         groups: Sequence[int] = ...,
+        qlog: Qlog | None = ...,
     ) -> Perf: ...
     def regroup(self, groups: Sequence[int]) -> None: ...
     def limit(self, most_bps: float, paths_bps: Sequence[float] = ...) -> None: ...
     def wait(self, seconds: float) -> tuple[str, str, str | None] | None: ...
     def stop(self) -> None: ...
 
-_Account = tuple[str | None, str, float, float | None, int | None, Sequence[str] | None, tuple[int, int] | None]
+@final
+class Qlog:
+    def __new__(cls, folder: Path) -> Self: ...
+    def finish(self) -> None: ...
+    def trouble(self) -> str | None: ...
+
+_Credential = tuple[Literal["token", "certificate"], str]
+_Account = tuple[str | None, _Credential, float, float | None, int | None, Sequence[str] | None, tuple[int, int] | None]
+_Shows = tuple[str | None, tuple[Path, Path] | None]
 _LinesSaid = tuple[Sequence[tuple[bool, float, int | None, float | None, bool]], float | None, Sequence[float]]
-_NextExit = tuple[str, Path | None, Sequence[str], Sequence[str], str, str, str | None]
+_NextExit = tuple[str, Path | None, Sequence[str], Sequence[str], _Shows, str, str | None]
 
 @final
 class Exit:
@@ -132,6 +143,7 @@ class Exit:
         key: Path | None,
         host: str | None,
         accounts: Sequence[_Account],
+        authorities: Path | None,
         rules: Sequence[str],
         control: str,
         watch: tuple[str, bool, str | None] | None,
@@ -140,6 +152,7 @@ class Exit:
         capacity: str | None,
         lines: _LinesSaid | None,
         grants: Sequence[tuple[str, float]],
+        qlog: Qlog | None = ...,
     ) -> Self: ...
     def wait(self, seconds: float) -> tuple[str, list[str], tuple[str, bool, int, int, int] | None] | None: ...
     def say(self, said: _LinesSaid) -> None: ...
@@ -160,6 +173,7 @@ class Proxy:
         password: tuple[str, str] | None,
         watch: tuple[str, bool, str | None] | None,
         lines: _LinesSaid,
+        qlog: Qlog | None = ...,
     ) -> Self: ...
     def wait(self, seconds: float) -> tuple[str, list[str]] | None: ...
     def say(self, said: _LinesSaid) -> None: ...
@@ -695,6 +709,7 @@ class Fetch:
         pieces: tuple[str, int, Sequence[str]] | None,
         authorities: Path | None,
         patience_s: float,
+        qlog: Qlog | None,
     ) -> Self: ...
     def regroup(self, source: int, groups: Sequence[int]) -> None: ...
     def limit(self, source: int, most_bps: float) -> None: ...

@@ -18,46 +18,69 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import ExitStack
 
-    from anabranch._core import _Account
+    from anabranch._core import _Account, _Credential
 
 Value = TypeVar("Value")
 
 Clients = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="TOML file that names clients, each with a token and limits of its own."),
+    typer.Option(
+        metavar="FILE", help="TOML file that names clients, each with a token or certificate and limits of its own."
+    ),
+]
+
+ClientAuthorities = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="PEM file of authorities: clients with a certificate by them need no token."),
 ]
 
 TokenFile = Annotated[
     Path | None,
-    typer.Option(help="File with the token of all clients; made if it does not exist. Or give --clients."),
+    typer.Option(
+        help="File with the token of all clients; made if it does not exist. Or --clients, or --client-authorities."
+    ),
 ]
 
-KEYS = ("token-file", "weight", "rate", "connections", "quota", "period", "grant", "demand", "allow")
+KEYS = (
+    "token-file",
+    "certificate",
+    "weight",
+    "rate",
+    "connections",
+    "quota",
+    "period",
+    "grant",
+    "demand",
+    "allow",
+)
 
 OTHERS = {"allow": "; the exit alone decides on targets", "weight": "; a relay alone shares its lines by weight"}
 """Keys that an exit or a relay alone knows, with what the other says of them."""
 
 
 def accounts(
-    token_file: Path | None, clients: Path | None, *, with_targets: bool
+    token_file: Path | None, clients: Path | None, authorities: Path | None = None, *, with_targets: bool
 ) -> tuple[list[_Account], Usage | None, ClientAgents]:
     """Give the clients that are served: all that show a token, and those that a file names.
 
     Also gives what these have used, and the agents that grant rates to them.
 
+    Where the file names no certificates, all by the authorities are served, too.
+
     Raises
     ------
     ScenarioError
-        There is neither file, or one cannot be used.
+        There is no file, or one cannot be used.
     """
-    if token_file is None and clients is None:
+    if token_file is None and clients is None and authorities is None:
         raise ScenarioError(
-            "clients show a token; name a file for it by --token-file, or one that lists clients by --clients"
+            "clients show a token; name a file for it by --token-file, or one that lists clients by --clients; or they "
+            "show certificates of --client-authorities"
         )
     found: list[_Account] = []
     usage, grants = None, ClientAgents()
     if token_file is not None:
-        found.append((None, kept_token(token_file), 1.0, None, None, None, None))
+        found.append((None, ("token", kept_token(token_file)), 1.0, None, None, None, None))
     if clients is not None:
         try:
             tables = tomllib.loads(clients.read_text(encoding="utf-8"))
@@ -72,6 +95,8 @@ def accounts(
             found.append(_account(clients, name, table, keys, usage))
             if (agent := _agent(clients, name, table)) is not None:
                 grants[name] = agent
+    if authorities is not None and not any(shows[0] == "certificate" for _, shows, *_ in found):
+        found.append((None, ("certificate", SIGNED), 1.0, None, None, None, None))
     return found, usage, grants
 
 
@@ -112,6 +137,10 @@ def _agent(file: Path, name: str, table: dict[str, Any]) -> tuple[str, str | Non
     return str(file.parent / agent), demand
 
 
+SIGNED = "*"
+"""All certificates by the authorities that no client has for itself."""
+
+
 def _account(file: Path, name: str, table: Any, keys: tuple[str, ...], usage: Usage) -> _Account:
     """Read the table of a client."""
     if not isinstance(table, dict):
@@ -130,8 +159,10 @@ def _account(file: Path, name: str, table: Any, keys: tuple[str, ...], usage: Us
         return value
 
     token = take("token-file", str, 'a text, the name of a file, such as "office.token"')
-    if token is None:
-        raise ScenarioError(f'{file}: [{name}] needs token-file, such as token-file = "{name}.token"')
+    certificate = take("certificate", str, 'a text, such as "office.example" or its SHA-256')
+    if (token is None) == (certificate is None):
+        only = "both; keep one of them" if token else f'neither; one is token-file = "{name}.token"'
+        raise ScenarioError(f"{file}: [{name}] needs token-file or certificate, and has {only}")
     weight = take("weight", (int, float), "a number, such as 2")
     connections = take("connections", int, "a whole number")
     if connections is not None and connections < 1:
@@ -144,7 +175,8 @@ def _account(file: Path, name: str, table: Any, keys: tuple[str, ...], usage: Us
     quota = _quota(file, name, take("quota", str, 'a text with a unit, such as "50 GB"'), table.get("period"))
     limits = (float(1.0 if weight is None else weight), bps, connections, allow)
     used = None if quota is None else (quota[0], usage.begin(name, quota[1]))
-    return name, kept_token(file.parent / token), *limits, used
+    shows: _Credential = ("certificate", certificate) if token is None else ("token", kept_token(file.parent / token))
+    return name, shows, *limits, used
 
 
 def _quota(file: Path, name: str, quota: str | None, period: Any) -> tuple[int, str] | None:

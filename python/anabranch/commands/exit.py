@@ -5,15 +5,17 @@ from __future__ import annotations
 import shlex
 import socket
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from anabranch import _core
-from anabranch.commands.clients import ClientGrants, Clients, TokenFile, accounts
+from anabranch.commands.clients import ClientAuthorities, ClientGrants, Clients, TokenFile, accounts
 from anabranch.commands.descriptors import allow_many
 from anabranch.commands.lines import Lines, following
+from anabranch.commands.qlog import QlogFolder, kept_logs, say_trouble
 from anabranch.commands.text import printable
 from anabranch.commands.uplink import tell
 from anabranch.commands.usage import Usage
@@ -22,12 +24,15 @@ from anabranch.errors import NoLivePartError
 from anabranch.number_labels import bytes_text
 from anabranch.transfer.files import identity_file
 
+if TYPE_CHECKING:
+    from anabranch._core import _Account
+
 HELP = """Be the exit of proxies: connect to targets for them.
 
 `anabranch proxy` on another machine carries connections of its programs to here over several paths. Clients have to
-show the token in --token-file; the file is made if it does not exist. Where clients have limits of their own, name
-them in a file by --clients. Without --allow all public addresses are allowed, and no others: clients do not reach
-this machine and private networks through it. Names are looked up here.
+show the token in --token-file, which is made if it does not exist, or a certificate by --client-authorities. Where
+clients have limits of their own, name them in a file by --clients. Without --allow all public addresses are allowed,
+and no others: clients do not reach this machine and private networks through it. Names are looked up here.
 
 The exit speaks HTTP/3 with CONNECT, so that other clients can use it too. Ctrl-C ends it.
 """
@@ -60,6 +65,7 @@ ClientCapacity = Annotated[
 def command(
     token_file: TokenFile = None,
     clients: Clients = None,
+    client_authorities: ClientAuthorities = None,
     listen: Listen = None,
     allow: Annotated[
         list[str] | None,
@@ -79,19 +85,32 @@ def command(
     client_capacity: ClientCapacity = None,
     watch: Watch = None,
     watch_open: WatchOpen = False,
+    qlog: QlogFolder = None,
 ) -> None:
     """Run `HELP`."""
     if not _core.HAS_LIVE:
         raise NoLivePartError
     place = place_of(listen, name, certificate, key)
-    known, usage, grants = accounts(token_file, clients, with_targets=True)
-    shown = watched_at(watch, watch_open)
+    known, usage, grants = accounts(token_file, clients, client_authorities, with_targets=True)
+    watching = watched_at(watch, watch_open)
     allow_many()
-    with ExitStack() as stack:
-        to_clients = ClientGrants(grants, stack)
-        first = to_clients.first()
-        own = _core.Exit(*place, known, allow or [], control, shown, None, client_control, client_capacity, None, first)
-        serve(own, token_file, usage, None, to_clients)
+    with kept_logs(qlog) as logs, ExitStack() as stack:
+        beside = Beside(usage, ClientGrants(grants, stack), logs)
+        own = _core.Exit(
+            *place,
+            known,
+            client_authorities,
+            allow or [],
+            control,
+            watching,
+            None,
+            client_control,
+            client_capacity,
+            None,
+            beside.grants.first(),
+            logs,
+        )
+        serve(own, known, token_file, beside)
 
 
 def place_of(
@@ -105,37 +124,57 @@ def place_of(
     return addresses, certificate or identity_file(), key, name or (socket.gethostname() if is_any else None)
 
 
-def serve(
-    own: _core.Exit, token_file: Path | None, usage: Usage | None, lines: Lines | None, grants: ClientGrants
-) -> None:
+@dataclass
+class Beside:
+    """What goes on beside an exit or a relay: what clients have used, what is granted to them, logs, and lines."""
+
+    usage: Usage | None
+    grants: ClientGrants
+    logs: _core.Qlog | None
+    lines: Lines | None = None
+
+
+def serve(own: _core.Exit, known: list[_Account], token_file: Path | None, beside: Beside) -> None:
     """Say what an exit or a relay does, until Ctrl-C; that is how it ends, and no failure."""
-    name = "NAME.token" if token_file is None else shlex.quote(token_file.name)
-    secret = "its token" if token_file is None else f"the token in {printable(str(token_file))}"
-    machine = "each client" if token_file is None else "the other machine"
+    kinds: set[str] = {shows[0] for _, shows, *_ in known}
+    options, advice = _hint(kinds, token_file)
 
     def keep(is_end: bool) -> None:
-        if usage is not None:
-            usage.follow(own, at_once=is_end)
+        if beside.usage is not None:
+            beside.usage.follow(own, at_once=is_end)
 
-    with suppress(KeyboardInterrupt), following(own, lines, keep) as follow:
+    with suppress(KeyboardInterrupt), following(own, beside.lines, keep) as follow:
         while True:
             kind, texts, left = own.wait(LOOK_S) or (None, [], None)
             follow()
-            grants.follow(own)
+            beside.grants.follow(own)
+            say_trouble(beside.logs)
             if kind == "serving":
-                typer.echo(f"anabranch proxy {shlex.quote(texts[0])} --token-file {name}")
-                typer.echo(f"{secret} goes to {machine}", err=True)
+                typer.echo(f"anabranch proxy {shlex.quote(texts[0])} {options}")
+                typer.echo(advice, err=True)
             elif kind == "shown":
                 say_where(texts[0])
             elif left is not None:
-                typer.echo(_line(*left), err=True)
+                typer.echo(_line(kinds, *left), err=True)
             elif kind is not None:
                 tell(kind, texts)
 
 
-def _line(client: str, is_known: bool, connections: int, sent: int, received: int) -> str:
+def _hint(kinds: set[str], token_file: Path | None) -> tuple[str, str]:
+    """Say by which options a proxy is known here, and what it needs for them."""
+    if token_file is not None:
+        return f"--token-file {shlex.quote(token_file.name)}", (
+            f"the token in {printable(str(token_file))} goes to the other machine"
+        )
+    if "token" in kinds:
+        return "--token-file NAME.token", "its token goes to each client"
+    return "--certificate NAME.pem --key NAME.key", "each client has a certificate that is known here, and its key"
+
+
+def _line(kinds: set[str], client: str, is_known: bool, connections: int, sent: int, received: int) -> str:
     """Say what a client has done."""
     if not is_known:
-        return f"{client} did not show the token"
+        what = "a token or a certificate that is known" if "certificate" in kinds else "the token"
+        return f"{client} did not show {what}"
     count = "1 connection" if connections == 1 else f"{connections} connections"
     return f"{client} had {count}: {bytes_text(sent)} to targets, {bytes_text(received)} from them"

@@ -19,6 +19,7 @@ from anabranch.commands.fetch_summary import print_line, print_summary, print_to
 from anabranch.commands.grants import Demand, granted
 from anabranch.commands.groups import Groups, path_groups
 from anabranch.commands.items import Find, found_urls
+from anabranch.commands.qlog import QlogFolder, kept_logs
 from anabranch.errors import NoLivePartError
 from anabranch.number_labels import bytes_text
 from anabranch.transfer.fetch import FetchOptions, fetch_file
@@ -95,6 +96,7 @@ def command(
     patience: Annotated[
         float, typer.Option(min=0, help="Time in seconds without a reachable server after which the fetch ends.")
     ] = PATIENCE_S,
+    qlog: QlogFolder = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON in iperf3's format: the rate of each path in each second.")
     ] = False,
@@ -119,7 +121,8 @@ def command(
         with ExitStack() as stack:
             rates = [granted(grant, demand, f"fetch {place}", stack) for place, grant in enumerate(grants or [None])]
             limits = [rate.total_bps for rate in rates if rate is not None]
-            options = FetchOptions(control, paths, numbers, authorities, patience, follow, limits)
+            logs = stack.enter_context(kept_logs(qlog))
+            options = FetchOptions(control, paths, numbers, authorities, patience, follow, limits, logs)
             _fetch(wanted, to, options, told, as_json=as_json)
     except KeyboardInterrupt:
         has_some = any(state.there_bytes for state in told.values())

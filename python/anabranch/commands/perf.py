@@ -13,6 +13,7 @@ import typer
 from anabranch import _core
 from anabranch.commands.grants import Demand, Grant, granted, links_over
 from anabranch.commands.groups import Groups, path_groups
+from anabranch.commands.qlog import QlogFolder, kept_logs, say_trouble
 from anabranch.commands.via import Via, via_names
 from anabranch.errors import NoLivePartError
 from anabranch.transfer.files import check_groups
@@ -96,6 +97,7 @@ def command(
             help="PEM file of the authorities that signed the server's certificate, instead of a fingerprint."
         ),
     ] = None,
+    qlog: QlogFolder = None,
     as_json: Annotated[bool, typer.Option("--json", "-J", help="Print JSON in iperf3's format.")] = False,
 ) -> None:
     """Run `HELP`."""
@@ -127,13 +129,15 @@ def command(
         }
         if given := [option for option, value in of_client.items() if value]:
             raise ValueError(f"a server does what its clients ask for; give {', '.join(given)} to `anabranch perf URL`")
-        _serve(_core.Perf.serve(serve, name or _own_name(serve), certificate, key))
+        with kept_logs(qlog) as logs:
+            _serve(_core.Perf.serve(serve, name or _own_name(serve), certificate, key, logs), logs)
         return
     assert url is not None
     seconds = TIME_S if time is None and amount is None else None if time is None else _seconds(time)
     paths = via_names(via)
     numbers, follow = path_groups(groups, paths, fetches=reverse)
     with ExitStack() as stack:
+        logs = stack.enter_context(kept_logs(qlog))
         rates = granted(grant, demand, "perf", stack, paths=max(len(paths), 2))
         measurement = _core.Perf.measure(
             url,
@@ -145,6 +149,7 @@ def command(
             streams,
             authorities,
             check_groups(numbers),
+            logs,
         )
         links = None if grant is None or reverse else links_over(grant.rpartition(":")[0], paths)
 
@@ -170,12 +175,13 @@ def _own_name(address: str) -> str | None:
     return socket.gethostname() if address.rpartition(":")[0] in {"0.0.0.0", "[::]"} else None
 
 
-def _serve(server: _core.Perf) -> None:
+def _serve(server: _core.Perf, logs: _core.Qlog | None) -> None:
     # Ctrl-C is how a server ends, and no failure.
     with suppress(KeyboardInterrupt):
         try:
             while True:
                 told = server.wait(LOOK_S)
+                say_trouble(logs)
                 if told is None:
                     continue
                 typer.echo(told[1])

@@ -13,8 +13,9 @@ from anabranch.commands.descriptors import allow_many
 from anabranch.commands.grants import Demand, Grant
 from anabranch.commands.groups import Groups
 from anabranch.commands.lines import Limits, Metered, MeteredFile, Redundant, Weights, following, read_lines, with_grant
+from anabranch.commands.qlog import QlogFolder, kept_logs, say_trouble
 from anabranch.commands.tokens import read_password
-from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit, tell
+from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit, shown, tell
 from anabranch.commands.via import Via
 from anabranch.commands.watching import Watch, WatchOpen, say_where, watched_at
 from anabranch.errors import NoLivePartError
@@ -36,7 +37,11 @@ LOOK_S = 0.1
 
 def command(
     url: Url,
-    token_file: Annotated[Path, typer.Option(help="File with the token of the exit.")],
+    token_file: Annotated[Path | None, typer.Option(help="File with the token of the exit.")] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="PEM file with a certificate by which the exit knows this proxy.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option(help="PEM file with the key of the certificate.")] = None,
     via: Via = None,
     backup: Backup = None,
     control: Annotated[str, typer.Option("--control", "-C", help="Congestion control in both directions.")] = CONTROL,
@@ -68,24 +73,27 @@ def command(
     demand: Demand = None,
     watch: Watch = None,
     watch_open: WatchOpen = False,
+    qlog: QlogFolder = None,
 ) -> None:
     """Run `HELP`."""
     if not _core.HAS_LIVE:
         raise NoLivePartError
-    exit_ = next_exit(url, authorities, (via, backup), token_file, (control, capacity))
+    exit_ = next_exit(url, authorities, (via, backup), shown(token_file, certificate, key), (control, capacity))
     password = None if password_file is None else read_password(password_file)
     asked = socks or http or transparent
     doors = (socks or [], http or [], transparent or []) if asked else ([SOCKS], [HTTP], [])
     lines = read_lines((via, backup), (limit, weight, metered), metered_file, groups, is_redundant=redundant)
     allow_many()
+    watching = watched_at(watch, watch_open)
     # Ctrl-C is how a proxy ends, and no failure.
-    with suppress(KeyboardInterrupt), ExitStack() as stack:
+    with kept_logs(qlog) as logs, suppress(KeyboardInterrupt), ExitStack() as stack:
         said = with_grant(lines, grant, demand, "proxy", stack).said()
-        own = _core.Proxy(exit_, *doors, password, watched_at(watch, watch_open), said)
+        own = _core.Proxy(exit_, *doors, password, watching, said, logs)
         with following(own, lines) as follow:
             while True:
                 told = own.wait(LOOK_S)
                 follow()
+                say_trouble(logs)
                 if told is not None:
                     _tell(*told)
 

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from anabranch import _core
-from anabranch.commands.clients import ClientGrants, Clients, TokenFile, accounts
+from anabranch.commands.clients import ClientAuthorities, ClientGrants, Clients, TokenFile, accounts
 from anabranch.commands.exit import (
+    Beside,
     Certificate,
     ClientCapacity,
     ClientControl,
@@ -23,7 +24,8 @@ from anabranch.commands.exit import (
 from anabranch.commands.grants import Demand, Grant
 from anabranch.commands.groups import Groups
 from anabranch.commands.lines import Limits, Metered, MeteredFile, Redundant, Weights, read_lines, with_grant
-from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit
+from anabranch.commands.qlog import QlogFolder, kept_logs
+from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit, shown
 from anabranch.commands.via import Via
 from anabranch.commands.watching import Watch, WatchOpen, watched_at
 from anabranch.errors import NoLivePartError
@@ -38,9 +40,17 @@ sender of more is held up. A relay reads what passes, as an exit does. Ctrl-C en
 
 def command(
     url: Url,
-    exit_token_file: Annotated[Path, typer.Option(help="File with the token of the exit, or of the next relay.")],
+    exit_token_file: Annotated[
+        Path | None, typer.Option(help="File with the token of the exit, or of the next relay.")
+    ] = None,
+    exit_certificate: Annotated[
+        Path | None,
+        typer.Option(help="PEM file with a certificate by which the exit, or the next relay, knows this one."),
+    ] = None,
+    exit_key: Annotated[Path | None, typer.Option(help="PEM file with the key of that certificate.")] = None,
     token_file: TokenFile = None,
     clients: Clients = None,
+    client_authorities: ClientAuthorities = None,
     via: Via = None,
     backup: Backup = None,
     control: Annotated[str, typer.Option("--control", "-C", help="Congestion control to the exit and back.")] = CONTROL,
@@ -62,19 +72,33 @@ def command(
     client_capacity: ClientCapacity = None,
     watch: Watch = None,
     watch_open: WatchOpen = False,
+    qlog: QlogFolder = None,
 ) -> None:
     """Run `HELP`."""
     if not _core.HAS_LIVE:
         raise NoLivePartError
-    exit_ = next_exit(url, authorities, (via, backup), exit_token_file, (control, capacity))
+    shows = shown(exit_token_file, exit_certificate, exit_key, "exit-")
+    exit_ = next_exit(url, authorities, (via, backup), shows, (control, capacity))
     place = place_of(listen, name, certificate, key)
-    known, usage, grants = accounts(token_file, clients, with_targets=False)
-    shown = watched_at(watch, watch_open)
+    known, usage, grants = accounts(token_file, clients, client_authorities, with_targets=False)
+    watching = watched_at(watch, watch_open)
     lines = read_lines((via, backup), (limit, weight, metered), metered_file, groups, is_redundant=redundant)
-    with ExitStack() as stack:
+    with kept_logs(qlog) as logs, ExitStack() as stack:
         said = with_grant(lines, grant, demand, "relay", stack).said()
-        to_clients = ClientGrants(grants, stack)
+        beside = Beside(usage, ClientGrants(grants, stack), logs, lines)
+        first = beside.grants.first()
         own = _core.Exit(
-            *place, known, [], CONTROL, shown, exit_, client_control, client_capacity, said, to_clients.first()
+            *place,
+            known,
+            client_authorities,
+            [],
+            CONTROL,
+            watching,
+            exit_,
+            client_control,
+            client_capacity,
+            said,
+            first,
+            logs,
         )
-        serve(own, token_file, usage, lines, to_clients)
+        serve(own, known, token_file, beside)

@@ -36,21 +36,43 @@ Capacity = Annotated[
 CONTROL = "lia"
 """The default congestion control, in both directions."""
 
-NextExit = tuple[str, Path | None, list[str], list[str], str, str, str | None]
+Shows = tuple[str | None, tuple[Path, Path] | None]
+"""What an exit knows its client by: a token, and the files of a certificate and its key; either, or both."""
+
+NextExit = tuple[str, Path | None, list[str], list[str], Shows, str, str | None]
+
+
+def shown(token_file: Path | None, certificate: Path | None, key: Path | None, prefix: str = "") -> Shows:
+    """Give what is shown to an exit, by options whose names begin with a prefix.
+
+    Raises
+    ------
+    ScenarioError
+        There is nothing to show, or half of a certificate and its key.
+    """
+    if (certificate is None) != (key is None):
+        raise ScenarioError(f"--{prefix}certificate and --{prefix}key go together; give both, or neither")
+    if token_file is None and certificate is None:
+        raise ScenarioError(
+            f"the exit knows its clients by a token or a certificate; give --{prefix}token-file, or "
+            f"--{prefix}certificate and --{prefix}key"
+        )
+    pair = None if certificate is None or key is None else (certificate, key)
+    return None if token_file is None else read_token(token_file), pair
 
 
 def next_exit(
     url: str,
     authorities: Path | None,
     places: tuple[str | None, str | None],
-    token_file: Path,
+    shows: Shows,
     sending: tuple[str, str | None],
 ) -> NextExit:
     """Give an exit with the addresses or interfaces of --via and --backup, and with a control and a capacity."""
     paths, backups = map(via_names, places)
     if backups and not paths:
         raise ScenarioError("--backup names what stands in for the paths of --via, so name these, too")
-    return url, authorities, paths, backups, read_token(token_file), *sending
+    return url, authorities, paths, backups, shows, *sending
 
 
 def tell(kind: str, lines: list[str]) -> None:

@@ -34,6 +34,8 @@ class FetchOptions:
     """Gives the present groups, as many as there were."""
     limits: Sequence[Callable[[], float]] = ()
     """Each gives the most that a sharer may send, in bit/s."""
+    logs: _core.Qlog | None = None
+    """Where logs of connections are kept, if they are."""
 
 
 def fetch(
@@ -149,6 +151,7 @@ def fetch_file(
         file.pieces,
         options.authorities,
         float(options.patience_s),
+        options.logs,
     )
     last = begin
     if options.limits and len(options.limits) != len(file.sharers):

@@ -50,7 +50,7 @@ pub(super) fn transport() -> TransportConfig {
         stream_window: MOST_UNREAD,
         ..QuicConfig::default()
     };
-    let mut transport = quic_config.transport(group);
+    let mut transport = quic_config.transport(group, None);
     transport.keep_alive_interval(Some(BEAT)).default_path_keep_alive_interval(Some(BEAT)).initial_rtt(NEAR);
     transport
 }

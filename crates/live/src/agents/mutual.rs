@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::{DigitallySignedStruct, DistinguishedName, SignatureScheme, version};
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::version;
 
 use crate::authority::{Authority, Name};
 use crate::quic::tls::{QuicClientConfig, QuicServerConfig};
 use crate::quic::{Connection, protocol};
-use crate::security::{Fingerprint, Identity, Pinned, SecurityError, crypto, no_suite};
+use crate::security::{Fingerprint, Identity, SecurityError, crypto, no_suite};
+use crate::verifier::{Judge, Verifier};
 
 /// What is spoken over a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,7 +80,7 @@ pub(super) fn called<T: Known>(identity: &Identity, peers: Arc<Peers<T>>) -> Res
     let mut tls = rustls::ServerConfig::builder_with_provider(crypto())
         .with_protocol_versions(&[&version::TLS13])
         .map_err(SecurityError::Unusable)?
-        .with_client_cert_verifier(Arc::new(Verifier::new(peers)))
+        .with_client_cert_verifier(Verifier::new(peers))
         .with_single_cert(chain, key)
         .map_err(SecurityError::Unusable)?;
     tls.alpn_protocols = Speech::ALL.map(|speech| speech.name().to_vec()).into();
@@ -99,7 +98,7 @@ pub(super) fn calling<T: Known>(
         .with_protocol_versions(&[&version::TLS13])
         .map_err(SecurityError::Unusable)?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(Verifier::new(peers)))
+        .with_custom_certificate_verifier(Verifier::new(peers))
         .with_client_auth_cert(chain, key)
         .map_err(SecurityError::Unusable)?;
     tls.alpn_protocols = vec![speech.name().to_vec()];
@@ -111,99 +110,21 @@ pub(super) trait Known: std::fmt::Debug + Send + Sync + 'static {}
 
 impl<T: std::fmt::Debug + Send + Sync + 'static> Known for T {}
 
-/// A verifier that accepts these peers, if they hold the keys of their certificates.
-#[derive(Debug)]
-struct Verifier<T> {
-    peers: Arc<Peers<T>>,
-    signatures: Pinned,
-}
-
-impl<T> Verifier<T> {
-    fn new(peers: Arc<Peers<T>>) -> Self {
-        Self { peers, signatures: Pinned::new(Vec::new()) }
-    }
-
-    fn check(&self, certificate: &CertificateDer<'_>) -> Result<(), rustls::Error> {
-        if self.peers.find(certificate).is_some() {
+impl<T: Known> Judge for Arc<Peers<T>> {
+    fn judge(
+        &self,
+        certificate: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<(), rustls::Error> {
+        if self.find(certificate).is_some() {
             return Ok(());
         }
         let print = Fingerprint::of(certificate);
-        let name = self.peers.authority.as_ref().and_then(|authority| authority.name(certificate));
+        let name = self.authority.as_ref().and_then(|authority| authority.name(certificate));
         let name = name.map_or_else(|| "without a name that is valid".to_owned(), |name| format!("of {name}"));
         Err(rustls::Error::General(format!(
             "the certificate {name} (fingerprint {print}) is not one of those expected"
         )))
-    }
-}
-
-impl<T: Known> ClientCertVerifier for Verifier<T> {
-    fn root_hint_subjects(&self) -> &[DistinguishedName] {
-        &[]
-    }
-
-    fn verify_client_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _now: UnixTime,
-    ) -> Result<ClientCertVerified, rustls::Error> {
-        self.check(end_entity).map(|()| ClientCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Err(rustls::Error::General("QUIC needs TLS 1.3".to_owned()))
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.signatures.verify_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.signatures.schemes()
-    }
-}
-
-impl<T: Known> ServerCertVerifier for Verifier<T> {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        self.check(end_entity).map(|()| ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Err(rustls::Error::General("QUIC needs TLS 1.3".to_owned()))
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.signatures.verify_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.signatures.schemes()
     }
 }

@@ -11,6 +11,8 @@
 mod capacity;
 mod ceiling;
 mod granted;
+#[cfg(test)]
+mod log_tests;
 mod remote;
 mod slot;
 #[cfg(test)]
@@ -35,6 +37,7 @@ pub use self::ceiling::Ceiling;
 use self::ceiling::Ceilings;
 use self::granted::Granted;
 pub use self::remote::{MOST_REMOTE, RemoteSubflow};
+pub(crate) use self::slot::Logged;
 pub use self::slot::Slot;
 use self::subflow::Subflow;
 

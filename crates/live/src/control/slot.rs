@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anabranch_proto::window::{Signal, WindowControl};
 
 use super::{BITS, FIRST_WINDOW, Group, LEAST_WINDOW, Open, at_hosts, window_bytes};
+use crate::qlog::{ConnectionLog, PathLog, Sample};
 use crate::quic::congestion::{Controller, ControllerFactory, ControllerMetrics, RttEstimator};
 
 /// The controller of a path: it keeps no state, and passes everything to its group.
@@ -17,6 +18,8 @@ use crate::quic::congestion::{Controller, ControllerFactory, ControllerMetrics, 
 pub struct Slot {
     home: Arc<Mutex<Home>>,
     first_mtu: u16,
+    /// What is told of the path, if a log is kept.
+    log: Option<Arc<PathLog>>,
 }
 
 /// The slot in a group; `None` if all were taken, which makes the window the least.
@@ -43,12 +46,32 @@ impl Drop for Home {
 
 impl ControllerFactory for Group {
     fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
-        let home = Arc::new(Mutex::new(Home::new(self, now, current_mtu)));
-        Box::new(Slot { home, first_mtu: current_mtu })
+        Box::new(Slot::new(self, now, current_mtu, None))
+    }
+}
+
+/// A factory of controllers that keep a log.
+pub(crate) struct Logged {
+    pub(crate) group: Arc<Group>,
+    pub(crate) log: Arc<ConnectionLog>,
+}
+
+impl ControllerFactory for Logged {
+    fn build(self: Arc<Self>, now: Instant, current_mtu: u16) -> Box<dyn Controller> {
+        Box::new(Slot::new(self.group.clone(), now, current_mtu, Some(self.log.path().into())))
     }
 }
 
 impl Slot {
+    fn new(group: Arc<Group>, now: Instant, first_mtu: u16, log: Option<Arc<PathLog>>) -> Self {
+        Self { home: Arc::new(Mutex::new(Home::new(group, now, first_mtu))), first_mtu, log }
+    }
+
+    /// The log of the path, if one is kept.
+    pub(crate) fn log(&self) -> Option<&PathLog> {
+        self.log.as_deref()
+    }
+
     /// Number of the slot in its group; `None` if no slot was left.
     pub fn number(&self) -> Option<usize> {
         self.home().1
@@ -76,10 +99,35 @@ impl Slot {
 
     /// Processes the acknowledgement of a packet.
     pub(super) fn on_acked(&self, now: Instant, sent: Instant, pn: u64) {
-        self.at(|group, open, control, own| {
-            open.path.settle(control, own);
+        let news = self.at(|group, open, control, own| {
+            let news = self.settle(open, control, own);
             open.path.on_acked(group.time(now), pn, group.time(sent));
+            news
         });
+        self.tell(news.flatten());
+    }
+
+    /// Passes complete acknowledgements to the control; what the log is to hear of them, if one is kept.
+    fn settle(&self, open: &mut Open, control: &mut dyn WindowControl, own: usize) -> Option<Sample> {
+        if self.log.is_none() || !open.path.is_to_settle() {
+            open.path.settle(control, own);
+            return None;
+        }
+        let latest_rtt = open.path.latest_rtt();
+        open.path.settle(control, own);
+        let (packets_in_flight, is_recovering) = open.path.in_flight();
+        let window = window_bytes(control.window(own) + at_hosts(&*control, own), open.mtu);
+        let smoothed_rtt = open.path.rtt();
+        Some(Sample { smoothed_rtt, latest_rtt, window, packets_in_flight, pacing_rate: None, is_recovering })
+    }
+
+    /// Tells the log how the path is.
+    fn tell(&self, news: Option<Sample>) {
+        if let (Some(log), Some(news)) = (&self.log, news) {
+            let (group, slot) = self.home();
+            let pace = slot.and_then(|slot| group.lock().pace(slot));
+            log.metrics(Instant::now(), &Sample { pacing_rate: pace.map(|pace| pace.0 as u64), ..news });
+        }
     }
 
     /// Calls a function on the path and its control, if there is a slot.
@@ -103,12 +151,14 @@ impl Slot {
 
 impl Controller for Slot {
     fn on_packet_sent(&mut self, now: Instant, _bytes: u16, pn: u64) {
-        self.at(|group, open, control, own| {
-            open.path.settle(control, own);
+        let news = self.at(|group, open, control, own| {
+            let news = self.settle(open, control, own);
             if open.path.on_sent(group.time(now), pn) {
                 control.on_idle(own);
             }
+            news
         });
+        self.tell(news.flatten());
     }
 
     fn on_cwnd_limited(&mut self) {
@@ -119,14 +169,20 @@ impl Controller for Slot {
         self.on_acked(now, sent, pn);
     }
 
-    fn on_end_acks(&mut self, now: Instant, _in_flight: u64, app_limited: bool, _largest: Option<u64>) {
+    fn on_end_acks(&mut self, now: Instant, in_flight: u64, app_limited: bool, _largest: Option<u64>) {
+        if let Some(log) = &self.log {
+            log.in_flight(in_flight);
+        }
         // The library reads the clock before its sockets. If this machine halts in between, packets that arrive
         // meanwhile have a time before their arrival, and round trips would be shorter than paths are.
         let now = now.max(Instant::now());
         self.at(|group, open, _, _| open.path.on_end(group.time(now), app_limited));
     }
 
-    fn on_packet_lost(&mut self, _lost_bytes: u16, pn: u64, _now: Instant) {
+    fn on_packet_lost(&mut self, _lost_bytes: u16, pn: u64, now: Instant) {
+        if let Some(log) = &self.log {
+            log.lost(now, pn);
+        }
         self.with(|open, _, _| open.path.on_lost(pn));
     }
 
@@ -139,16 +195,21 @@ impl Controller for Slot {
         _lost_bytes: u64,
         _largest_lost_pn: u64,
     ) {
-        let signal = match (is_ecn, is_persistent_congestion) {
-            (true, _) => Signal::Mark,
-            (false, true) => Signal::Timeout,
-            (false, false) => Signal::Loss,
+        let (signal, trigger) = match (is_ecn, is_persistent_congestion) {
+            (true, _) => (Signal::Mark, "ecn"),
+            (false, true) => (Signal::Timeout, "persistent_congestion"),
+            (false, false) => (Signal::Loss, "packet_loss"),
         };
-        self.at(|group, open, control, own| {
-            if let Some((signal, in_flight)) = open.path.on_signal(signal) {
+        let is_taken = self.at(|group, open, control, own| {
+            let taken = open.path.on_signal(signal);
+            if let Some((signal, in_flight)) = taken {
                 control.on_signal(own, signal, in_flight, group.time(now));
             }
+            taken.is_some()
         });
+        if let (Some(log), Some(true)) = (&self.log, is_taken) {
+            log.recovers(now, trigger);
+        }
     }
 
     fn on_mtu_update(&mut self, new_mtu: u16) {
@@ -156,11 +217,13 @@ impl Controller for Slot {
     }
 
     fn window(&self) -> u64 {
-        let window = self.with(|open, control, own| {
-            open.path.settle(control, own);
-            window_bytes(control.window(own) + at_hosts(&*control, own), open.mtu)
+        let found = self.with(|open, control, own| {
+            let news = self.settle(open, control, own);
+            (window_bytes(control.window(own) + at_hosts(&*control, own), open.mtu), news)
         });
-        window.unwrap_or_else(|| window_bytes(LEAST_WINDOW, self.first_mtu))
+        let (window, news) = found.unwrap_or_else(|| (window_bytes(LEAST_WINDOW, self.first_mtu), None));
+        self.tell(news);
+        window
     }
 
     fn metrics(&self) -> ControllerMetrics {

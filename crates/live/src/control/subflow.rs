@@ -189,6 +189,16 @@ impl Subflow {
         marked as u32
     }
 
+    /// The round trip in seconds of the acknowledgements that wait for the control, if they say one.
+    pub(super) fn latest_rtt(&self) -> Option<f64> {
+        self.batch?.rtt
+    }
+
+    /// Number of packets in flight, and whether some of them were at the last loss or mark.
+    pub(super) fn in_flight(&self) -> (u32, bool) {
+        (self.under_way.count(), self.under_way.first() < self.recovery)
+    }
+
     /// Whether acknowledgements are complete and wait for the control.
     pub(super) fn is_to_settle(&self) -> bool {
         self.batch.is_some_and(|batch| batch.is_complete)
@@ -219,7 +229,7 @@ impl Subflow {
             in_flight: (batch.before, self.under_way.count()),
             is_limited: self.rounds.is_limited,
             ends_round,
-            is_recovering: self.under_way.first() < self.recovery,
+            is_recovering: self.in_flight().1,
             delivery,
         };
         control.on_ack(subflow, &acked);

@@ -41,10 +41,17 @@ pub enum ListError {
 /// If it cannot be reached, or does not list them.
 pub async fn list(url: &Url, authorities: Option<&Path>, via: &[String]) -> Result<Vec<Entry>, ListError> {
     let protocol = named("lia")?;
-    let ClientSession { session, .. } =
-        Target { url, authorities, via, backup: &[], protocol: &protocol, application: Application::default() }
-            .connect()
-            .await?;
+    let target = Target {
+        url,
+        authorities,
+        identity: None,
+        qlog: None,
+        via,
+        backup: &[],
+        protocol: &protocol,
+        application: Application::default(),
+    };
+    let ClientSession { session, .. } = target.connect().await?;
     let listing = async {
         let (Answer::Follows, mut stream) = ask(session.connection(), &Request::List).await? else {
             return Err(AskError::Other.into());

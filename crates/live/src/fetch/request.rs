@@ -1,6 +1,7 @@
 //! The request of a fetch, its result, and its errors.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_proto::Protocol;
@@ -11,6 +12,7 @@ use super::mirrors::Said;
 use super::store::StoreError;
 use crate::conditions::Present;
 use crate::control::{Unsuited, check_groups};
+use crate::qlog::Qlog;
 use crate::security::SecurityError;
 use crate::sockets::{SocketError, check_names};
 use crate::url::Url;
@@ -52,6 +54,8 @@ pub struct FetchRequest {
     pub pieces: Option<Pieces>,
     /// Time without a reachable sharer after which the fetch fails, and the longest wait for the hash of each sharer.
     pub patience: Duration,
+    /// Where logs of the connections to sharers are kept, if they are.
+    pub qlog: Option<Arc<Qlog>>,
 }
 
 /// The result of a fetch.

@@ -205,6 +205,8 @@ async fn connect(source: usize, request: &FetchRequest) -> Result<ClientSession,
     let target = Target {
         url,
         authorities: request.authorities.as_deref(),
+        identity: None,
+        qlog: request.qlog.as_ref(),
         via: &request.via,
         backup: &[],
         protocol: &request.protocol,

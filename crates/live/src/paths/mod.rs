@@ -95,6 +95,8 @@ struct PairPaths {
     remote: SocketAddr,
     /// Addresses of the pair, for readers.
     label: String,
+    /// Local address, for readers: not that of a stand-in.
+    shown: Option<IpAddr>,
     /// Whether a path is wanted between them.
     is_wanted: bool,
     /// Whether the path carries data like others, or only while no other is open.
@@ -137,6 +139,7 @@ impl PairPaths {
             local,
             remote,
             label: known.map_or_else(|| remote.to_string(), |local| format!("{local} - {remote}")),
+            shown: known,
             is_wanted: true,
             status: PathStatus::Available,
             path: None,
@@ -154,6 +157,17 @@ impl PairPaths {
             self.before = self.before.with(&last.stats());
         }
         self.due = None;
+    }
+
+    /// Tells the log of the path, if one is kept, between which addresses it runs.
+    fn tell_addresses(&self, connection: &Connection) {
+        if let Some(path) = &self.path
+            && let Some(slot) = controller::<Slot>(connection, path.id())
+            && let Some(log) = slot.log()
+            && let Ok(between) = path.network_path()
+        {
+            log.assigned(self.shown.or(between.local_ip()), between.remote());
+        }
     }
 
     fn is_of(&self, id: PathId) -> bool {
@@ -203,7 +217,8 @@ impl Paths {
             let status = if is_backup { PathStatus::Backup } else { PathStatus::Available };
             let address = stand_ins.iter().find(|(name, _)| Some(*name) == local).map(|(_, address)| address);
             let label = address.map_or_else(|| own.label.clone(), |address| format!("{address} - {remote}"));
-            PairPaths { label, is_wanted, status, due: is_wanted.then(Instant::now), ..own }
+            let shown = address.map_or(own.shown, |address| Some(address.ip()));
+            PairPaths { label, shown, is_wanted, status, due: is_wanted.then(Instant::now), ..own }
         };
         Self::new(connection, pairs.into_iter().map(paths_of).collect(), true)
     }
@@ -218,6 +233,7 @@ impl Paths {
         if let (Some(pair), Some(path)) = (first, connection.path(PathId::ZERO)) {
             pair.begin(path);
             (pair.is_open, pair.openings) = (true, 1);
+            pair.tell_addresses(&connection);
         }
         Self { connection, pairs: Arc::new(Mutex::new(pairs)), is_client, change: Arc::default() }
     }
@@ -378,6 +394,7 @@ impl Paths {
         if let Some(pair) = pairs.iter_mut().find(|pair| pair.is_of(id)) {
             (pair.is_open, pair.failures) = (true, 0);
             pair.openings += 1;
+            pair.tell_addresses(&self.connection);
             if self.is_client
                 && pair.status == PathStatus::Backup
                 && let Some(path) = &pair.path

@@ -58,6 +58,8 @@ pub async fn measure(plan: Plan, events: Events<Event>) -> Result<(), PerfError>
     let target = Target {
         url: &plan.url,
         authorities: plan.authorities.as_deref(),
+        identity: None,
+        qlog: plan.qlog.as_ref(),
         via: &plan.via,
         backup: &[],
         protocol: &protocol,

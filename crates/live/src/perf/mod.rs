@@ -12,6 +12,7 @@ mod serve;
 mod wire;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub use measure::measure;
 pub use report::{Interval, Report};
@@ -20,6 +21,7 @@ pub use wire::{Direction, MOST_BYTES, MOST_SECONDS, MOST_STREAMS, Request};
 
 use crate::conditions::Present;
 use crate::control::Unsuited;
+use crate::qlog::Qlog;
 use crate::session::SessionError;
 use crate::url::{Url, UrlError};
 
@@ -45,6 +47,8 @@ pub struct Plan {
     /// Groups of paths, and the most that the sender may send; no other may be given for the paths of a server than a
     /// total.
     pub conditions: Present,
+    /// Where the log of the connection is kept, if it is.
+    pub qlog: Option<Arc<Qlog>>,
 }
 
 /// An event of a measurement or of a server.

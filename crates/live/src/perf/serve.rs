@@ -13,6 +13,7 @@ use super::wire::{Answer, Conditions, Direction, Done, PATIENCE, Request, ended,
 use super::{Event, PerfError};
 use crate::control::{Ceiling, MOST_PATHS, check_groups, named};
 use crate::messages::WRONG_SERVICE;
+use crate::qlog::Qlog;
 use crate::quic::{RecvStream, SendStream};
 use crate::running::Events;
 use crate::security::{Identity, SecurityError};
@@ -34,6 +35,8 @@ pub struct Service {
     pub identity: Option<Identity>,
     /// Name or address in the URL, if it is not that of the socket.
     pub host: Option<String>,
+    /// Where logs of connections are kept, if they are.
+    pub qlog: Option<Arc<Qlog>>,
 }
 
 /// Serves until it is dropped: reports the URL first, then each measurement.
@@ -42,6 +45,7 @@ pub async fn serve(service: Service, events: Events<Event>) -> Result<(), PerfEr
     let identity = service.identity.map_or_else(made, Ok)?;
     let bound = Server::bind(&[service.address.into()], &identity).await;
     let server = bound.map_err(|error| listening(error, |address, error| PerfError::Listen { address, error }))?;
+    let server = server.with_qlog(service.qlog);
     let host = service.host.unwrap_or_else(|| server.address().ip().to_string());
     let (port, pins) = (server.address().port(), vec![identity.fingerprint()]);
     events.tell(Event::Serving(Url { host, port, path: String::new(), pins, hash: None }));

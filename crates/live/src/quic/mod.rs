@@ -18,8 +18,10 @@ pub use noq::{
     SendDatagramError, SendStream, UdpStats, VarInt, WriteError,
 };
 
-pub use self::calls::path_number;
-pub(crate) use self::calls::{controller, endpoint, plain_reason, protocol, renew_keys};
+pub(crate) use self::calls::{
+    ConnectionEnd, connection_end, controller, endpoint, peer_certificate, plain_reason, protocol, renew_keys,
+};
+pub use self::calls::{certificate_refused, path_number};
 
 #[cfg(test)]
 mod tests {

@@ -13,7 +13,7 @@ use anabranch_live::url::Url;
 const PATIENCE: Duration = Duration::from_secs(15);
 
 fn service() -> (Running, Url) {
-    let service = Service { address: "127.0.0.1:0".parse().unwrap(), identity: None, host: None };
+    let service = Service { address: "127.0.0.1:0".parse().unwrap(), identity: None, host: None, qlog: None };
     let running = Running::serve(service).unwrap();
     match running.wait(PATIENCE) {
         Some(Event::Serving(url)) => (running, url),
@@ -32,6 +32,7 @@ fn plan(url: &Url) -> Plan {
         bytes: 20_000_000,
         streams: 4,
         conditions: Conditions::default().lasting(),
+        qlog: None,
     }
 }
 

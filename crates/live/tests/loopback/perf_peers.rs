@@ -55,6 +55,7 @@ async fn measured_at(direction: Direction, answer: &[u8], done: &[u8]) -> (Strin
         bytes: 100_000,
         streams: 1,
         conditions: Conditions::default().lasting(),
+        qlog: None,
     };
     let start = Instant::now();
     let running = Running::measure(plan).unwrap();
@@ -108,7 +109,7 @@ async fn a_server_that_is_silent_is_left() {
 
 /// What a server tells of a client that says this to it.
 async fn served(said: &[u8]) -> (String, Duration) {
-    let running = Running::serve(Service { address: here(), identity: None, host: None }).unwrap();
+    let running = Running::serve(Service { address: here(), identity: None, host: None, qlog: None }).unwrap();
     let Some(Event::Serving(url)) = running.wait(PATIENCE) else { panic!("it does not serve") };
     let client = Client::bind(&[here().into()]).await.unwrap();
     let remote = [SocketAddr::new(url.host.parse().unwrap(), url.port)];

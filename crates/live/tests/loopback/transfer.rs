@@ -88,6 +88,7 @@ fn request(urls: &[&Url], target: &Path) -> FetchRequest {
         size: None,
         pieces: None,
         patience: Duration::from_secs(3),
+        qlog: None,
     }
 }
 

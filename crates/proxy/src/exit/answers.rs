@@ -36,14 +36,14 @@ impl Exit {
         // A request that does not come in time is dropped, which resets its stream.
         let Ok(Ok((request, mut stream))) = timeout(PATIENCE, resolver.resolve_request()).await else { return };
         let shown = request.headers().get(header::PROXY_AUTHORIZATION).map(HeaderValue::as_bytes);
-        let Some(client) = shown.and_then(|shown| self.accounts.find(shown)) else {
+        let Some(client) = self.accounts.find(shown, peer.caller.as_ref()) else {
             return refuse(&mut stream, Unreached::Unknown.status(), Some(Unreached::Unknown)).await;
         };
         if peer.known.fetch_add(1, Ordering::Relaxed) == 0 {
             peer.welcome();
             choose(&peer.session, &request);
         }
-        // A connection is that of the client that has shown its token first.
+        // A connection is that of the client that was known first.
         let _ = peer.client.set(client.clone());
         let carried = request.extensions().get::<Carried>();
         let target = match carried {

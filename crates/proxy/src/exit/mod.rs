@@ -1,9 +1,9 @@
 //! The exit: the far side of proxies, where traffic leaves for its targets.
 //!
 //! It is a proxy of HTTP/3: clients ask by CONNECT, for TCP [rfc9114, sec. 4.4] and UDP [rfc9298], and show a token by
-//! `proxy-authorization`. What it speaks is the standard alone, so that clients of others are served too. Ours say by headers
-//! which connections are lines of one bundle, and which streams are parts of one flow. Until a client has shown a token it
-//! has few streams, with some kilobytes on them; no more datagrams than 256 kB wait, and nobody reads them.
+//! `proxy-authorization`, or a certificate when they connect. What it speaks is the standard alone, so that clients of others
+//! are served too. Ours say by headers which connections are lines of one bundle, and which streams are parts of one flow.
+//! Until the first request of a client that is known it has few streams, with some kilobytes on them; no more datagrams than 256 kB wait, and nobody reads them.
 
 mod answers;
 mod bundles;
@@ -15,7 +15,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use anabranch_live::QuicConfig;
+use anabranch_live::callers::{Caller, Callers};
 use anabranch_live::control::{Ceiling, Unsuited, named};
+use anabranch_live::qlog::Qlog;
 use anabranch_live::quic::VarInt;
 use anabranch_live::running::Events;
 use anabranch_live::security::Identity;
@@ -45,10 +47,10 @@ use crate::watch::{self, Shows, WatchError, Watching, lines_of, show};
 /// The most connections and flows to targets at a time, over all clients.
 const MOST_TUNNELS: usize = 8192;
 
-/// The most open streams of a client: before it has shown a token, and after.
+/// The most open streams of a client: before it is known, and after.
 const MOST_STREAMS: (u32, u32) = (16, 4096);
 
-/// Bytes that a client may send before it has shown a token.
+/// Bytes that a client may send before it is known.
 const MOST_UNKNOWN: u32 = 64 << 10;
 
 /// Bytes that a known peer may send before they are read, over all streams: streams that nobody reads hold up the others
@@ -58,7 +60,7 @@ const UNREAD: u32 = 128 << 20;
 /// Bytes of datagrams that wait: a tenth of a second at 20 Mbit/s.
 const DATAGRAMS: usize = 256 << 10;
 
-/// The longest wait for the header of a request, and for the first request that shows a token.
+/// The longest wait for the header of a request, and for the first request of a client that is known.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Time between adjustments of the send buffer.
@@ -78,6 +80,8 @@ pub struct ExitService {
     pub host: Option<String>,
     /// The clients that are served.
     pub accounts: Accounts,
+    /// The certificates that are taken from clients, if any are.
+    pub callers: Option<Callers>,
     /// Where flows are carried on.
     pub onward: Course,
     /// The control for what is sent to clients that name no other.
@@ -88,6 +92,8 @@ pub struct ExitService {
     pub capacity: Option<Capacity>,
     /// Where the exit shows itself, if it does.
     pub watch: Option<Watching>,
+    /// Where logs of connections are kept, if they are.
+    pub qlog: Option<Arc<Qlog>>,
 }
 
 /// Where flows are carried on.
@@ -119,7 +125,7 @@ pub enum ExitEvent {
 pub struct Client {
     /// First address of the client, after its name if it has one.
     pub remote: String,
-    /// Whether it has shown a token.
+    /// Whether it has shown a token or a certificate that is known.
     pub is_known: bool,
     /// Connections and flows to targets that were made for it.
     pub tunnels: u64,
@@ -160,8 +166,9 @@ pub async fn exit(service: ExitService, events: Events<ExitEvent>) {
 }
 
 async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), ExitError> {
-    let ExitService { addresses, identity, host, accounts, onward, control, always, capacity, watch } = service;
-    let servers = listen(&addresses, &identity).await?;
+    let ExitService { addresses, identity, host, accounts, callers, onward, control, always, capacity, watch, qlog } =
+        service;
+    let servers = listen(&addresses, &identity, (callers, qlog)).await?;
     let address = servers.first().ok_or(ExitError::Nowhere)?.address();
     let host = host.unwrap_or_else(|| address.ip().to_string());
     let url = Url { host, port: address.port(), path: String::new(), pins: vec![identity.fingerprint()], hash: None };
@@ -253,7 +260,11 @@ async fn keep_to_grants(exit: &Exit) {
 
 /// Listens at all addresses. The sockets of a server are of one kind, so there may be one for IPv4 and one for IPv6; that of
 /// the first address is the first.
-async fn listen(addresses: &[SocketAddr], identity: &Identity) -> Result<Vec<Server>, ExitError> {
+async fn listen(
+    addresses: &[SocketAddr],
+    identity: &Identity,
+    (callers, qlog): (Option<Callers>, Option<Arc<Qlog>>),
+) -> Result<Vec<Server>, ExitError> {
     let first = addresses.first().is_some_and(SocketAddr::is_ipv4);
     let mut servers = Vec::new();
     for is_ipv4 in [first, !first] {
@@ -265,7 +276,7 @@ async fn listen(addresses: &[SocketAddr], identity: &Identity) -> Result<Vec<Ser
             SocketError::Refused { address, error } => ExitError::Listen { address, error },
             other => ExitError::Session(other.into()),
         })?;
-        servers.push(Server::speaking(ALPN, sockets, identity)?);
+        servers.push(Server::knowing(ALPN, sockets, identity, callers.clone())?.with_qlog(qlog.clone()));
     }
     Ok(servers)
 }
@@ -356,9 +367,11 @@ struct Peer {
     session: Arc<Session>,
     budget: Budget,
     flows: Flows,
-    /// Number of requests that showed a token.
+    /// Who it is by its certificate, if it has shown one.
+    caller: Option<Caller>,
+    /// Number of requests by a client that is known.
     known: AtomicU64,
-    /// The client, once it has shown its token.
+    /// The client, once it is known.
     client: OnceLock<Arc<Known>>,
     ledger: Arc<Ledger>,
     /// The proxy whose line the connection is, and the line.
@@ -386,6 +399,7 @@ impl Exit {
         let peer = Arc::new(Peer {
             budget: Budget::of(MOST_UNKNOWN.into()),
             flows: Flows::new(session.connection().clone()),
+            caller: Caller::of(session.connection()),
             known: AtomicU64::new(0),
             client: OnceLock::new(),
             ledger: Arc::default(),
@@ -442,14 +456,14 @@ impl Peer {
         self.client.get().map_or_else(|| remote.to_owned(), |client| client.at(remote))
     }
 
-    /// Lets a client that has shown a token do more.
+    /// Lets a client that is known do more.
     fn welcome(&self) {
         self.budget.lift();
         self.session.connection().set_receive_window(VarInt::from_u32(UNREAD));
         self.session.connection().set_max_concurrent_bi_streams(VarInt::from_u32(MOST_STREAMS.1));
     }
 
-    /// Whether it has shown a token.
+    /// Whether it has shown a token or a certificate that is known, in a request.
     fn is_known(&self) -> bool {
         self.known.load(Ordering::Relaxed) > 0
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anabranch_live::PathReport;
 use anabranch_live::connect::{ClientSession, Target as Server};
-use anabranch_live::quic::ConnectionError;
+use anabranch_live::quic::{ConnectionError, certificate_refused};
 use anabranch_live::session::Application;
 use anabranch_proto::Protocol;
 use http::{Response, StatusCode};
@@ -191,6 +191,8 @@ async fn connect(exit: &Arc<Exit>, via: &[String], bundle: &Bundle) -> Result<Cl
                 let server = Server {
                     url: &exit.url,
                     authorities: exit.authorities.as_deref(),
+                    identity: exit.identity.as_ref(),
+                    qlog: exit.qlog.as_ref(),
                     via: &via,
                     backup: &[],
                     protocol: &exit.protocol,
@@ -220,12 +222,13 @@ async fn hold(
 ) -> (String, bool) {
     let (mut keeping, mut asking) = match http3::ask(line.quic().clone()).await {
         Ok(both) => both,
-        Err(error) => return (error, false),
+        // A certificate that is not taken ends a connection that has just opened.
+        Err(error) => return (line.quic().close_reason().map_or(error, |_| lost(line)), false),
     };
     let way = Way { line: line.clone(), asking: asking.clone(), flows: flows.clone() };
     let mut was_up = false;
     let using = async {
-        // The exit waits for the token, and it alone knows whether it is right.
+        // The exit waits for the first request, and it alone knows whether it knows this end.
         let counts_marks = bundle.group.counts_marks();
         let mut conditions = exit.conditions.clone();
         conditions.mark_unchanged();
@@ -234,7 +237,7 @@ async fn hold(
         let request = exit.greeting(greeting, counts_marks);
         let datagrams = match timeout(ANSWER_TIME, ask(&mut asking, request)).await {
             Ok(Some((_, answer))) if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
-                return Unreached::Unknown.to_string();
+                return unknown(exit);
             }
             Ok(Some((stream, answer))) if answer.headers().contains_key(LINE) => {
                 seen.board.sends(other_control(exit, &answer));
@@ -282,9 +285,21 @@ fn other_control(exit: &Exit, answer: &Response<()>) -> Option<&'static str> {
     Protocol::named(name).filter(|control| control.name() != exit.protocol.name()).map(|control| control.title())
 }
 
+/// Why an exit does not serve this end.
+fn unknown(exit: &Exit) -> String {
+    match exit.token {
+        Some(_) => Unreached::Unknown.to_string(),
+        None => "the exit does not know the certificate, or knows clients by tokens alone".to_owned(),
+    }
+}
+
 /// Why a connection was lost.
 fn lost(line: &Line) -> String {
-    match line.quic().close_reason() {
+    let reason = line.quic().close_reason();
+    if let Some(why) = reason.as_ref().and_then(certificate_refused) {
+        return format!("the exit does not take the certificate: {why}");
+    }
+    match reason {
         Some(ConnectionError::ApplicationClosed(_)) => "the exit has closed the connection".to_owned(),
         Some(ConnectionError::TimedOut) => "no path answers any more".to_owned(),
         Some(ConnectionError::LocallyClosed) => "the path was silent".to_owned(),

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 use anabranch_live::PathReport;
 use anabranch_live::control::Group;
+use anabranch_live::qlog::Qlog;
+use anabranch_live::security::Identity;
 use anabranch_live::url::Url;
 use anabranch_proto::Protocol;
 use bytes::Bytes;
@@ -68,8 +70,12 @@ pub struct Exit {
     pub via: Vec<String>,
     /// Further local addresses or interfaces: what is sent takes their paths while no other is open.
     pub backup: Vec<String>,
-    /// The token that the exit knows.
-    pub token: Token,
+    /// The token that the exit knows, if this end is known by one.
+    pub token: Option<Token>,
+    /// What this end shows when it connects, if the exit knows it by its certificate.
+    pub identity: Option<Arc<Identity>>,
+    /// Where logs of the lines are kept, if they are.
+    pub qlog: Option<Arc<Qlog>>,
     /// Name of the control in both directions.
     pub control: String,
     /// The control with this name.

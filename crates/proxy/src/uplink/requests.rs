@@ -61,7 +61,10 @@ impl Exit {
         let uri = if method == Method::CONNECT { uri } else { uri.scheme("https").path_and_query("/") };
         let uri = uri.build().expect("targets are written as authorities");
         let request = Request::builder().method(method).uri(uri);
-        let request = request.header(header::PROXY_AUTHORIZATION, self.token.header());
+        let request = match &self.token {
+            Some(token) => request.header(header::PROXY_AUTHORIZATION, token.header()),
+            None => request,
+        };
         request.header(CONTROL, &self.control).body(()).expect("tokens and names of controls are plain")
     }
 }

@@ -122,7 +122,7 @@ impl ShownClient {
 pub(super) struct ShownPeer {
     /// Its address or its place. A client that has a name has it before its address.
     pub peer: String,
-    /// Whether it has shown a token that is right.
+    /// Whether it has shown a token or a certificate that is right.
     pub is_known: bool,
     /// Whether targets are reached over it: the flows of a relay are those of its clients, and again those over its exit.
     pub is_onward: bool,

@@ -66,11 +66,13 @@ fn exit_service(address: &str, identity: Identity, onward: Course) -> ExitServic
         identity,
         host: None,
         accounts: Accounts::new(vec![Account::of(token(SECRET))]).unwrap(),
+        callers: None,
         onward,
         control: named("lia").unwrap(),
         always: None,
         capacity: None,
         watch: None,
+        qlog: None,
     }
 }
 
@@ -87,7 +89,9 @@ pub fn exit_at(url: &Url, secret: &str, (via, backup): (&[&str], &[&str])) -> Ex
         authorities: None,
         via: via.iter().map(|&via| via.to_owned()).collect(),
         backup: backup.iter().map(|&via| via.to_owned()).collect(),
-        token: token(secret),
+        token: Some(token(secret)),
+        identity: None,
+        qlog: None,
         control: "olia".to_owned(),
         protocol: named("olia").unwrap(),
         capacity: None,
