@@ -223,6 +223,20 @@ def test_a_proxy_and_its_exit_keep_a_log_of_each_line(tmp_path: Path) -> None:
         assert all(named(events, "quic:recovery_metrics_updated") for events in all_events), name
 
 
+def test_a_fetch_keeps_a_log_of_its_connection(tmp_path: Path) -> None:
+    file = tmp_path / "some.bin"
+    file.write_bytes(bytes(1_000_000))
+    sharer = start("share", str(file), "--listen", "127.0.0.1:0")
+    try:
+        words = [*PROGRAM, "fetch", sharer.until("anabranch fetch ").split("'")[1], "--to", str(tmp_path / "to.bin")]
+        words += ["--qlog", str(tmp_path / "logs")]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=LONG_S)
+    finally:
+        end(sharer)
+    assert done.returncode == 0, done.stderr
+    assert len(logs(tmp_path / "logs", "client")) == 1
+
+
 def test_a_folder_that_cannot_be_used_is_refused(server: Lines, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = perf(server.until("anabranch://"), "--qlog", str(tmp_path / "file"))
