@@ -13,6 +13,7 @@ use anabranch_proxy::accounts::{Account, Accounts, Quota};
 use anabranch_proxy::capacity::Capacity;
 use anabranch_proxy::doors::{Door, Kind, Password};
 use anabranch_proxy::exit::{Course, ExitError, ExitEvent, ExitService, control as suited, exit, line_control};
+use anabranch_proxy::ip::{GatewayError, Tun, TunnelState};
 use anabranch_proxy::proxy::{ProxyEvent, ProxyService, proxy};
 use anabranch_proxy::rules::{Rule, RuleError, Rules};
 use anabranch_proxy::token::Token;
@@ -34,6 +35,9 @@ type NextExit = (String, Option<PathBuf>, Vec<String>, Vec<String>, String, Stri
 /// A client of an exit: its name, its token, its weight, its rate in bit/s, the most of its connections and its targets, and
 /// the bytes of its quota with those that are used.
 type Client = (Option<String>, String, f64, Option<f64>, Option<usize>, Option<Vec<String>>, Option<(u64, u64)>);
+
+/// Name of a TUN device, and the networks from which clients have addresses.
+type TunAt = (String, Vec<String>);
 
 /// Where a program shows itself, whether others may read it, and its page.
 type WatchedAt = (String, bool, Option<String>);
@@ -62,6 +66,7 @@ impl PyExit {
         next: Option<NextExit>,
         always: Option<&str>,
         capacity: Option<String>,
+        tun: Option<TunAt>,
     ) -> PyResult<Self> {
         let capacity = capacity_of(capacity)?;
         let identity = match key {
@@ -81,6 +86,7 @@ impl PyExit {
                 None if rules.is_empty() => Course::Targets(Rules::default()),
                 None => Course::Targets(rules_of(&rules).map_err(wrong)?),
             },
+            tun: tun.map(tun_of).transpose()?,
             control: suited(control).map_err(wrong)?,
             always: always.map(|name| line_control(name, capacity.is_some())).transpose().map_err(wrong)?,
             capacity,
@@ -115,7 +121,9 @@ impl PyExit {
                 let left = (client.remote, client.is_known, client.tunnels, client.sent, client.received);
                 Ok(Some(("left", Vec::new(), Some(left))))
             }
-            Some(ExitEvent::Failed(error @ (ExitError::Listen { .. } | ExitError::Closed))) => Err(failed(error)),
+            Some(ExitEvent::Failed(
+                error @ (ExitError::Listen { .. } | ExitError::Gateway(GatewayError::Device(_)) | ExitError::Closed),
+            )) => Err(failed(error)),
             Some(ExitEvent::Failed(error)) => Err(wrong(error)),
         }
     }
@@ -142,6 +150,7 @@ impl PyProxy {
         http: Vec<String>,
         transparent: Vec<String>,
         password: Option<(String, String)>,
+        tun: Option<String>,
         watch: Option<WatchedAt>,
     ) -> PyResult<Self> {
         let password = password.map(|(name, password)| Password { name, password });
@@ -153,6 +162,7 @@ impl PyProxy {
             exit: exit_of(exit)?,
             doors: [doors(Kind::Socks, socks)?, doors(Kind::Http, http)?, doors(Kind::Transparent, transparent)?]
                 .concat(),
+            tun,
             watch: watch.map(watching).transpose()?,
         };
         let running = Running::start(|events| proxy(service, events)).map_err(failed)?;
@@ -168,6 +178,11 @@ impl PyProxy {
             Some(ProxyEvent::Open(Kind::Transparent, address)) => Some(("transparent", vec![address.to_string()])),
             Some(ProxyEvent::Shown(address)) => Some(("shown", vec![address.to_string()])),
             Some(ProxyEvent::Uplink(state)) => Some(uplink(state)),
+            Some(ProxyEvent::Tunnel(TunnelState::Down(reason))) => Some(("no-tunnel", vec![reason])),
+            Some(ProxyEvent::Tunnel(TunnelState::Up(name, addresses))) => {
+                let addresses = addresses.iter().map(ToString::to_string);
+                Some(("tunnel", std::iter::once(name).chain(addresses).collect()))
+            }
             Some(ProxyEvent::Failed(error)) => return Err(failed(error)),
         })
     }
@@ -227,6 +242,16 @@ fn uplink(state: UplinkState) -> (&'static str, Vec<String>) {
             ("up", paths.into_iter().filter(|path| path.is_open).map(|path| path.label).collect())
         }
     }
+}
+
+fn tun_of((name, networks): TunAt) -> PyResult<Tun> {
+    let network = |text: &String| {
+        let mistake =
+            || format!("`{text}` is no network of addresses for clients; one is 10.77.0.0/16 or fd00:77::/64");
+        text.parse().map_err(|_| PyValueError::new_err(mistake()))
+    };
+    let networks = networks.iter().map(network).collect::<PyResult<_>>()?;
+    Ok(Tun { name, networks })
 }
 
 fn watching((at, is_open, page): WatchedAt) -> PyResult<Watching> {

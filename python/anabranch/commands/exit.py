@@ -38,6 +38,9 @@ PORT = 4434
 LOOK_S = 0.1
 """The time between two checks for Ctrl-C."""
 
+NETWORK = "10.77.0.0/16,fd77::/64"
+"""The default networks of clients of a TUN device."""
+
 CONTROL = "lia"
 """The default congestion control of what is sent to proxies."""
 
@@ -77,6 +80,16 @@ def command(
     ] = CONTROL,
     client_control: ClientControl = None,
     client_capacity: ClientCapacity = None,
+    tun: Annotated[
+        str | None, typer.Option(metavar="NAME", help="TUN device over which IP packets of clients leave.")
+    ] = None,
+    tun_network: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NETWORKS",
+            help=f"Networks from which clients of --tun have addresses: one of IPv4, one of IPv6. Default: {NETWORK}.",
+        ),
+    ] = None,
     watch: Watch = None,
     watch_open: WatchOpen = False,
 ) -> None:
@@ -86,8 +99,18 @@ def command(
     place = place_of(listen, name, certificate, key)
     (known, usage), shown = accounts(token_file, clients, with_targets=True), watched_at(watch, watch_open)
     allow_many()
-    own = _core.Exit(*place, known, allow or [], control, shown, None, client_control, client_capacity)
+    device = tun_of(tun, tun_network)
+    own = _core.Exit(*place, known, allow or [], control, shown, None, client_control, client_capacity, device)
     serve(own, token_file, usage)
+
+
+def tun_of(name: str | None, networks: str | None) -> tuple[str, list[str]] | None:
+    """Give a device with the networks of its clients, if there is one."""
+    if name is None:
+        if networks is not None:
+            raise ValueError("--tun-network is for clients of a TUN device; name one by --tun")
+        return None
+    return name, [network.strip() for network in (networks or NETWORK).split(",")]
 
 
 def place_of(

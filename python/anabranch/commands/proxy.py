@@ -10,6 +10,7 @@ import typer
 
 from anabranch import _core
 from anabranch.commands.descriptors import allow_many
+from anabranch.commands.text import printable
 from anabranch.commands.tokens import read_password
 from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit, tell
 from anabranch.commands.via import Via
@@ -53,6 +54,9 @@ def command(
         Path | None,
         typer.Option(help="File with name:password for programs; other machines can use the proxy only with these."),
     ] = None,
+    tun: Annotated[
+        str | None, typer.Option(metavar="NAME", help="TUN device whose packets leave at the exit; made if need be.")
+    ] = None,
     authorities: Authorities = None,
     capacity: Capacity = None,
     watch: Watch = None,
@@ -63,10 +67,10 @@ def command(
         raise NoLivePartError
     exit_ = next_exit(url, authorities, (via, backup), token_file, (control, capacity))
     password = None if password_file is None else read_password(password_file)
-    asked = socks or http or transparent
+    asked = socks or http or transparent or tun
     doors = (socks or [], http or [], transparent or []) if asked else ([SOCKS], [HTTP], [])
     allow_many()
-    own = _core.Proxy(exit_, *doors, password, watched_at(watch, watch_open))
+    own = _core.Proxy(exit_, *doors, password, tun, watched_at(watch, watch_open))
     # Ctrl-C is how a proxy ends, and no failure.
     with suppress(KeyboardInterrupt):
         try:
@@ -85,6 +89,10 @@ def _tell(kind: str, lines: list[str]) -> None:
         typer.echo(f"{scheme}://{lines[0]}")
     elif kind == "transparent":
         typer.echo(f"redirected connections at {lines[0]}")
+    elif kind == "tunnel":
+        typer.echo(f"{lines[0]} has {' and '.join(lines[1:]) or 'no address'}")
+    elif kind == "no-tunnel":
+        typer.echo(f"no IP packets pass: {printable(lines[0])}", err=True)
     elif kind == "shown":
         say_where(lines[0])
     else:

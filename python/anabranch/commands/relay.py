@@ -57,5 +57,5 @@ def command(
     exit_ = next_exit(url, authorities, (via, backup), exit_token_file, (control, capacity))
     place = place_of(listen, name, certificate, key)
     (known, usage), shown = accounts(token_file, clients, with_targets=False), watched_at(watch, watch_open)
-    own = _core.Exit(*place, known, [], CONTROL, shown, exit_, client_control, client_capacity)
+    own = _core.Exit(*place, known, [], CONTROL, shown, exit_, client_control, client_capacity, None)
     serve(own, token_file, usage)
