@@ -104,6 +104,7 @@ impl Tunnel {
                 Some(capsule) = incoming.capsules.recv() => {
                     if let Some(addresses) = assigned(&capsule) {
                         is_assigned = true;
+                        flow.name(addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
                         self.take(addresses, *mtu.borrow())?;
                         say(TunnelState::Up(self.device.name().to_owned(), self.addresses.clone()));
                     }
