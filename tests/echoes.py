@@ -6,7 +6,7 @@ import struct
 import time
 
 IP_MTU_DISCOVER, IPV6_MTU_DISCOVER, IP_PMTUDISC_DO, IP_PMTUDISC_OMIT = 10, 23, 2, 5
-"""Numbers of Linux: packets arrive in one piece or not at all; or they may be divided, and routers do not make them smaller."""
+"""Numbers of Linux: packets arrive in one piece or not at all; or they may be divided, whatever routers say."""
 
 ANSWERS = {4: (0, 3, 11), 6: (129, 1, 2, 3)}
 """An echo, and the messages that tell of a packet that went no further; one of IPv6 may be too big."""

@@ -12,7 +12,7 @@ import pytest
 
 from echoes import echo
 from namespaces import Machine
-from running_programs import LONG_S, Lines, end, start
+from running_programs import Lines, end, start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,6 @@ table inet exit {
 """
 
 ADDRESSES = "anab0 has 10.77.0.2 and fd77::2"
-
 
 
 @dataclass

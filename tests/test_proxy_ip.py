@@ -32,6 +32,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such devices"),
 ]
 
+
 class Plain(http.server.BaseHTTPRequestHandler):
     """A web server that says where a request came from."""
 
@@ -159,6 +160,7 @@ def iperf3(site: Site, *options: object) -> dict[str, Any]:
     return report
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("direction", [(), ("--reverse",)])
 def test_bulk_passes_by_tcp(site: Site, direction: tuple[str, ...]) -> None:
     rate = iperf3(site, "--time", 3, *direction)["end"]["sum_received"]["bits_per_second"]
@@ -166,6 +168,7 @@ def test_bulk_passes_by_tcp(site: Site, direction: tuple[str, ...]) -> None:
     assert rate > 20e6
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("direction", [(), ("--reverse",)])
 def test_packets_of_udp_pass_at_their_rate(site: Site, direction: tuple[str, ...]) -> None:
     report = iperf3(site, "--udp", "--bitrate", "10M", "--length", 1200, "--time", 2, *direction)["end"]["sum"]
@@ -174,6 +177,7 @@ def test_packets_of_udp_pass_at_their_rate(site: Site, direction: tuple[str, ...
     assert report["lost_percent"] < 5
 
 
+@pytest.mark.alone
 def test_a_transfer_goes_on_when_its_line_dies(site: Site) -> None:
     """Take each link away in turn, so that one of them is the line of the transfer."""
     timers = []
@@ -245,7 +249,8 @@ def test_everything_takes_the_device_but_what_the_proxy_sends(bare: Site) -> Non
     bare.exit("--tun", "anab0")
     bare.proxy().until(ADDRESSES)
     bare.user.shell(
-        "ip route add default via 10.1.0.2; ip route add default dev anab0 table 77; ip rule add priority 1000 uidrange 0-0 lookup main;"
+        "ip route add default via 10.1.0.2; ip route add default dev anab0 table 77;"
+        "ip rule add priority 1000 uidrange 0-0 lookup main;"
         "ip rule add priority 1001 lookup main suppress_prefixlength 0; ip rule add priority 1002 lookup 77"
     )
     server = bare.target.inside(lambda: Web(TARGETS[4]))

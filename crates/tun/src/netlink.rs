@@ -43,7 +43,11 @@ pub fn set_up(name: &str, settings: &Settings) -> io::Result<()> {
         kernel.ask(libc::RTM_DELADDR, 0, &address(index, network))?;
     }
     if !is_up || mtu(name) != Some(settings.mtu) {
-        kernel.ask(libc::RTM_NEWLINK, 0, &link(index, settings.mtu))?;
+        match kernel.ask(libc::RTM_NEWLINK, 0, &link(index, settings.mtu)) {
+            // Who has no right uses a device as it is, if it is up.
+            Err(error) if is_up && error.kind() == io::ErrorKind::PermissionDenied => {}
+            outcome => outcome?,
+        }
     }
     for network in settings.addresses.iter().filter(|own| !addresses.contains(&own.addr())) {
         let flags = (libc::NLM_F_CREATE | libc::NLM_F_REPLACE) as u16;
@@ -67,6 +71,11 @@ pub fn addresses() -> io::Result<Vec<IpAddr>> {
 fn plain(address: &SockaddrStorage) -> Option<IpAddr> {
     let v4 = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
     v4.or_else(|| address.as_sockaddr_in6().map(|address| IpAddr::V6(address.ip())))
+}
+
+/// Whether a device can have addresses of IPv6, which the kernel may lack or refuse.
+pub fn has_ipv6(name: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6")).is_ok_and(|text| text.trim() == "0")
 }
 
 /// The addresses of a device, and whether it is up.

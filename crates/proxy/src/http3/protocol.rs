@@ -188,7 +188,9 @@ mod tests {
             b':' => (0x5c, 7),
             other => panic!("{other} is in none of the words"),
         };
-        let bits: String = text.iter().map(|&letter| code(letter)).map(|(bits, n)| format!("{bits:0n$b}")).collect();
+        let letters: Vec<String> =
+            text.iter().map(|&letter| code(letter)).map(|(bits, n)| format!("{bits:0n$b}")).collect();
+        let bits = letters.concat();
         let whole = bits.len().next_multiple_of(8);
         let padded = format!("{bits:1<whole$}");
         padded.as_bytes().chunks(8).map(|byte| u8::from_str_radix(str::from_utf8(byte).unwrap(), 2).unwrap()).collect()

@@ -49,8 +49,6 @@ pub(crate) struct IpFlow {
     state: Mutex<State>,
     packets: mpsc::Sender<Bytes>,
     capsules: mpsc::Sender<Capsule>,
-    /// What is told on every stream: capsules.
-    news: watch::Sender<Bytes>,
     /// The largest packet that is carried without delay.
     mtu: watch::Sender<u16>,
     /// Subflows have come or gone, or the tunnel has ended.
@@ -71,6 +69,8 @@ struct State {
     subflows: BTreeMap<u32, Subflow>,
     next: u32,
     lanes: Lanes,
+    /// What is told on every stream that is added: capsules.
+    news: Bytes,
     carried: Carried,
     has_ended: bool,
     /// Whether no other subflow comes after the last.
@@ -80,6 +80,8 @@ struct State {
 struct Subflow {
     line: Option<Arc<Line>>,
     sender: Sender,
+    /// Capsules for the stream.
+    news: mpsc::Sender<Bytes>,
     /// Packets that are too large for datagrams.
     large: mpsc::Sender<Bytes>,
 }
@@ -135,7 +137,6 @@ impl IpFlow {
             state: Mutex::default(),
             packets: give_packets,
             capsules: give_capsules,
-            news: watch::channel(Bytes::new()).0,
             mtu: watch::channel(LEAST_MTU).0,
             changed: Notify::new(),
             limits,
@@ -156,8 +157,15 @@ impl IpFlow {
     /// Tells the other end some capsules, on all streams that there are and that will be.
     pub fn tell(&self, capsules: &[Capsule]) {
         let mut bytes = BytesMut::new();
-        capsules.iter().for_each(|capsule| capsule.write(&mut bytes));
-        self.news.send_replace(bytes.freeze());
+        for capsule in capsules {
+            capsule.write(&mut bytes);
+        }
+        let mut state = self.lock();
+        state.news = bytes.freeze();
+        for subflow in state.subflows.values() {
+            // Who asks and does not read answers goes without.
+            let _ = subflow.news.try_send(state.news.clone());
+        }
     }
 
     /// The largest packet that is carried in datagrams, or has to pass anyway.
@@ -218,12 +226,15 @@ impl IpFlow {
         (sends, receives): (S, R),
         quic: Connection,
     ) -> impl Future<Output = ()> + use<S, R> {
-        let (large, take) = mpsc::channel(MOST_LARGE);
+        let (large, take_large) = mpsc::channel(MOST_LARGE);
+        let (news, take_news) = mpsc::channel(MOST_CAPSULES);
         let own = {
             let mut state = self.lock();
             let own = state.next;
             state.next += 1;
-            state.subflows.insert(own, Subflow { line: line.clone(), sender: datagrams.sender(), large });
+            // The channel is empty.
+            let _ = news.try_send(state.news.clone());
+            state.subflows.insert(own, Subflow { line: line.clone(), sender: datagrams.sender(), news, large });
             own
         };
         self.look();
@@ -238,7 +249,7 @@ impl IpFlow {
                 }
             };
             tokio::select! {
-                () = flow.work_on(datagrams, take, sends, receives) => {}
+                () = flow.work_on(datagrams, (take_news, take_large), (sends, receives)) => {}
                 () = looks => {}
                 _ = quic.closed() => {}
             }
@@ -261,9 +272,8 @@ impl IpFlow {
     async fn work_on(
         &self,
         mut datagrams: Datagrams,
-        mut large: mpsc::Receiver<Bytes>,
-        mut sends: impl Sends,
-        mut receives: impl Receives,
+        (mut news, mut large): (mpsc::Receiver<Bytes>, mpsc::Receiver<Bytes>),
+        (mut sends, mut receives): (impl Sends, impl Receives),
     ) {
         let mut is_malformed = false;
         let inward = async {
@@ -285,11 +295,9 @@ impl IpFlow {
             }
         };
         let outward = async {
-            let mut news = self.news.subscribe();
-            news.mark_changed();
             loop {
                 let bytes = tokio::select! {
-                    Ok(()) = news.changed() => news.borrow_and_update().clone(),
+                    Some(capsules) = news.recv() => capsules,
                     Some(packet) = large.recv() => write_datagram(&packet),
                     else => return,
                 };

@@ -28,7 +28,7 @@ mod linux {
     use std::io::{self, Write};
     use std::net::IpAddr;
 
-    use anabranch_tun::{Settings, addresses, open, set_up};
+    use anabranch_tun::{Settings, addresses, has_ipv6, open, set_up};
     use ipnet::IpNet;
     use tokio::net::unix::pipe::Receiver;
 
@@ -56,6 +56,11 @@ mod linux {
         /// Its name.
         pub fn name(&self) -> &str {
             &self.name
+        }
+
+        /// Whether it can have addresses of the kind of this one.
+        pub fn can_have(&self, address: IpAddr) -> bool {
+            address.is_ipv4() || has_ipv6(&self.name)
         }
 
         /// Gives it an MTU and addresses, and takes others away.
@@ -118,6 +123,10 @@ mod other {
         }
 
         pub fn name(&self) -> &str {
+            match *self {}
+        }
+
+        pub fn can_have(&self, _: IpAddr) -> bool {
             match *self {}
         }
 

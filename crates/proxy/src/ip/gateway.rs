@@ -57,13 +57,15 @@ struct Table {
 }
 
 impl Gateway {
-    /// Opens the device, and gives it the first address of each network.
+    /// Opens the device, and gives it the first address of each network. A machine without IPv6 serves IPv4 alone.
     ///
     /// # Errors
     /// If that cannot be.
     pub fn open(tun: &Tun) -> Result<Arc<Self>, GatewayError> {
-        let table = Table::new(&tun.networks)?;
+        Pool::new(&tun.networks)?;
         let device = Device::open(&tun.name)?;
+        let networks: Vec<IpNet> = tun.networks.iter().copied().filter(|own| device.can_have(own.addr())).collect();
+        let table = Table::new(&networks)?;
         device.set_up(MTU, table.own.clone(), Vec::new())?;
         Ok(Arc::new(Self { device, table }))
     }
@@ -259,7 +261,9 @@ impl Table {
             return None;
         }
         let addresses = taken.iter().map(|own| Address { request: 0, network: (*own).into() }).collect();
-        taken.iter().for_each(|own| self.enter(*own, flow));
+        for own in &taken {
+            self.enter(*own, flow);
+        }
         let messages = Messages { since: Instant::now(), count: 0 };
         let guest = Guest { flow: flow.clone(), addresses, rules, scope, messages };
         guest.tell();
@@ -456,7 +460,7 @@ mod tests {
         last[7] = 1;
         assert_eq!(inward(&last).unwrap()[40], 3, "it has no hops left");
         assert_eq!(inward(&v6("fe80::1", "fd00:77::2", 17, &PORTS)), None);
-        assert_eq!(guest.flow.has_ended(), false);
+        assert!(!guest.flow.has_ended());
     }
 
     #[test]

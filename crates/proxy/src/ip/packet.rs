@@ -43,6 +43,13 @@ pub struct Header {
     pub flow: u64,
 }
 
+impl Header {
+    /// Whether it is a message of ICMP.
+    pub fn is_message(&self) -> bool {
+        self.protocol == if self.source.is_ipv4() { ICMP } else { ICMPV6 }
+    }
+}
+
 /// A packet that is none, or one that is not carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
@@ -146,9 +153,8 @@ fn read_v6(packet: &[u8]) -> Option<Header> {
     for _ in 0..MOST_EXTENSIONS {
         let length = match protocol {
             // Options for hops, options for the destination, and routers on the way of which some are left.
-            0 | 60 => 8 + 8 * usize::from(*packet.get(payload + 1)?),
             43 if *packet.get(payload + 3)? != 0 => return None,
-            43 => 8 + 8 * usize::from(*packet.get(payload + 1)?),
+            0 | 43 | 60 => 8 + 8 * usize::from(*packet.get(payload + 1)?),
             44 if !is_later => {
                 let fragment = word(packet, payload + 2)?;
                 (is_later, is_part) = (fragment & 0xfff8 != 0, true);

@@ -55,15 +55,16 @@ impl Scope {
         Ok(Self { network, protocol })
     }
 
-    /// Whether a packet is one of these.
+    /// Whether a packet is one of these. Those of ICMP always are [rfc9484, sec. 4.7.3].
     pub fn has(&self, header: &Header) -> bool {
         self.network.is_none_or(|network| network.contains(&header.destination))
-            && self.protocol.is_none_or(|protocol| protocol == header.protocol)
+            && self.protocol.is_none_or(|protocol| protocol == header.protocol || header.is_message())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::packet::{self, tests::v4};
     use super::*;
 
     #[test]
@@ -80,5 +81,17 @@ mod tests {
             assert_eq!(read(wrong), Err(Wrong::Path), "{wrong}");
         }
         assert_eq!(Scope::read("/.well-known/masque/udp/*/*/"), Err(Wrong::Path));
+    }
+
+    #[test]
+    fn packets_are_of_the_protocol_or_of_icmp() {
+        let header = |protocol| packet::read(&v4("10.0.0.1", "192.0.2.1", protocol, &[0; 8])).unwrap();
+        let scope = Scope { network: Some("192.0.2.0/24".parse().unwrap()), protocol: Some(17) };
+        assert!(scope.has(&header(17)) && scope.has(&header(1)));
+        // Protocol 58 is ICMP in packets of IPv6 alone.
+        assert!(!scope.has(&header(6)) && !scope.has(&header(58)));
+        assert!(Scope::default().has(&header(6)));
+        let other = Scope { network: Some("198.51.100.0/24".parse().unwrap()), protocol: None };
+        assert!(!other.has(&header(17)));
     }
 }

@@ -1,4 +1,4 @@
-//! Messages about packets that do not go on: ICMP [rfc792] and ICMPv6 [rfc4443].
+//! Messages about packets that do not go on: ICMP [rfc792], and that of IPv6 [rfc4443].
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

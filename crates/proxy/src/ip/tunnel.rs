@@ -104,8 +104,8 @@ impl Tunnel {
                 Some(capsule) = incoming.capsules.recv() => {
                     if let Some(addresses) = assigned(&capsule) {
                         is_assigned = true;
-                        flow.name(addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
                         self.take(addresses, *mtu.borrow())?;
+                        flow.name(self.addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "));
                         say(TunnelState::Up(self.device.name().to_owned(), self.addresses.clone()));
                     }
                 }
@@ -129,7 +129,8 @@ impl Tunnel {
     }
 
     /// Gives the device its addresses and its MTU.
-    fn take(&mut self, addresses: Vec<IpAddr>, mtu: u16) -> Result<(), DeviceError> {
+    fn take(&mut self, mut addresses: Vec<IpAddr>, mtu: u16) -> Result<(), DeviceError> {
+        addresses.retain(|own| self.device.can_have(*own));
         let gone = self.addresses.iter().filter(|own| !addresses.contains(own)).map(|own| IpNet::from(*own)).collect();
         self.device.set_up(mtu, addresses.iter().map(|own| IpNet::from(*own)).collect(), gone)?;
         (self.addresses, self.mtu) = (addresses, mtu);
