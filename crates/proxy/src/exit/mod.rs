@@ -59,7 +59,7 @@ const MOST_UNKNOWN: u32 = 64 << 10;
 const UNREAD: u32 = 128 << 20;
 
 /// Bytes of datagrams that wait: a tenth of a second at 20 Mbit/s.
-const DATAGRAMS: usize = 256 << 10;
+pub(crate) const DATAGRAMS: usize = 256 << 10;
 
 /// The longest wait for the header of a request, and for the first request that shows a token.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -17,7 +17,6 @@ use super::capsules::{Capsule, MOST_VALUE, Malformed};
 use super::lanes::Lanes;
 use super::packet::{Header, take_hop};
 use super::trouble::Trouble;
-use crate::bundle::fastest;
 use crate::bundle::line::Line;
 use crate::ledger::Flowing;
 use crate::meter::Limits;
@@ -86,6 +85,14 @@ struct Subflow {
     large: mpsc::Sender<Bytes>,
 }
 
+impl Subflow {
+    /// Time until a packet that is sent now has arrived and is acknowledged, behind those that wait for its line.
+    fn arrival(&self) -> Duration {
+        let Some(pace) = self.line.as_ref().map(|line| line.pace()) else { return Duration::ZERO };
+        pace.rtt + pace.rtt.mul_f64(self.sender.waiting() as f64 / pace.window.max(1) as f64)
+    }
+}
+
 impl State {
     /// The subflow for a packet of an inner flow.
     fn choose(&mut self, flow: u64) -> Option<&Subflow> {
@@ -94,9 +101,8 @@ impl State {
         let least = subflows.values().map(rank).min()?;
         let serves = |own: u32| subflows.get(&own).is_some_and(|subflow| rank(subflow) == least);
         let best = || {
-            let line = fastest(subflows.values().filter_map(|subflow| subflow.line.as_ref())).map(|line| line.id);
-            let is_best = |own: &Subflow| own.line.as_ref().map(|line| line.id) == line;
-            subflows.iter().find(|(_, own)| is_best(own)).map(|(own, _)| *own)
+            let serving = subflows.iter().filter(|(_, own)| rank(own) == least);
+            serving.min_by_key(|(_, own)| own.arrival()).map(|(own, _)| *own)
         };
         let own = lanes.choose(flow, Instant::now(), serves, best)?;
         subflows.get(&own)

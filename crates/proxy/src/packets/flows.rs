@@ -10,6 +10,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::sync::mpsc;
 
 use super::capsule::{read_number, write_number};
+use crate::exit::DATAGRAMS;
 
 /// The most datagrams that wait for a flow, and for a tunnel of many flows; later ones are dropped, as networks do.
 const MOST_WAITING: usize = 64;
@@ -114,6 +115,11 @@ impl Flows {
 }
 
 impl Sender {
+    /// Bytes of datagrams that wait in the connection.
+    pub fn waiting(&self) -> usize {
+        DATAGRAMS.saturating_sub(self.connection.datagram_send_buffer_space())
+    }
+
     /// The largest datagram that fits now; nothing if the other end takes none.
     pub fn room(&self) -> Option<usize> {
         let mut number = BytesMut::new();
