@@ -22,7 +22,7 @@ FUZZ = Path(__file__).parent
 BUILT = FUZZ.parent / "target" / "fuzz"
 SCHEMA = FUZZ.parent / "crates" / "scenario" / "scenario.schema.json"
 
-LIVE = ("capsules", "feedback", "flow_frames", "perf_request", "rule", "socks", "url", "web")
+LIVE = ("capsules", "feedback", "flow_frames", "ip_packets", "perf_request", "rule", "socks", "url", "web")
 """Targets of the crates `live` and `proxy`, which take as long to compile as all others together."""
 
 READERS = ("topology", "demands", "recording", "sweep")

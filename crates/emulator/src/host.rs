@@ -15,7 +15,6 @@ use std::thread::{self, JoinHandle};
 use anabranch_core::NodeId;
 use nix::sched::{CloneFlags, unshare};
 
-use crate::kernel::open_tun;
 use crate::processes::Processes;
 
 /// The name of the TUN device in each host.
@@ -108,7 +107,8 @@ fn make(script: &str) -> io::Result<File> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(|error| failed("a network namespace cannot be made", error.into()))?;
     // No packet is sent except those of programs; a kernel without IPv6 has no such file.
     let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
-    let file = open_tun(DEVICE).map_err(|error| failed("a TUN device cannot be made from /dev/net/tun", error))?;
+    let file =
+        anabranch_tun::open(DEVICE).map_err(|error| failed("a TUN device cannot be made from /dev/net/tun", error))?;
     configure(script).map_err(|error| failed("the program `ip` (iproute2) cannot set up a TUN device", error))?;
     Ok(file)
 }

@@ -1,10 +1,7 @@
-//! System calls that Rust cannot check: TUN devices, real-time priority, and the preparation of child processes.
+//! System calls that Rust cannot check: real-time priority, and the preparation of child processes.
 #![allow(unsafe_code)]
 
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -12,27 +9,6 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
-
-/// Path of the kernel's device for TUN devices.
-pub const TUN: &str = "/dev/net/tun";
-
-/// Opens a TUN device of this name in the calling thread's network namespace: a read receives a packet, and a write
-/// sends one.
-///
-/// Neither call blocks. The device is removed when the file is closed.
-pub fn open_tun(name: &str) -> io::Result<File> {
-    let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(TUN)?;
-    // SAFETY: all zeros are a valid `ifreq`, which is plain data.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    // The last byte stays 0.
-    for (to, from) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(name.bytes()) {
-        *to = from as libc::c_char;
-    }
-    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
-    // SAFETY: the file is open, and the kernel reads and writes one `ifreq`, which lives until the call returns.
-    let answer = unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) };
-    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(file) }
-}
 
 /// Real-time priority of threads that send and receive packets in a lab.
 pub const OF_ENDS: i32 = 1;

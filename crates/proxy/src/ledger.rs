@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use crate::meter::Limits;
-use crate::target::Target;
 use crate::tunnel::Carried;
 
 /// What can be seen of a flow while it is open.
@@ -25,6 +24,33 @@ pub(crate) trait Flowing: Send + Sync {
 
     /// The numbers of the lines that carry it, one for each stream.
     fn lines(&self) -> Vec<u8>;
+
+    /// What it is called now, if that is not its target.
+    fn title(&self) -> Option<String> {
+        None
+    }
+}
+
+/// What a flow carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Bytes of a connection.
+    Tcp,
+    /// Packets to a target.
+    Udp,
+    /// IP packets to all targets.
+    Ip,
+}
+
+impl Kind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Udp => "udp",
+            Self::Ip => "ip",
+        }
+    }
 }
 
 /// Counts the bytes of a connection over one stream.
@@ -55,12 +81,18 @@ impl Flowing for Counter {
 /// A flow that is open.
 #[derive(Clone)]
 pub(crate) struct Row {
-    pub target: Target,
-    /// Whether it carries packets of UDP, and no bytes of TCP.
-    pub is_packets: bool,
+    target: String,
+    pub kind: Kind,
     /// When it began, since 1970.
     pub begun: Duration,
     pub flow: Arc<dyn Flowing>,
+}
+
+impl Row {
+    /// What the flow leads to.
+    pub fn target(&self) -> String {
+        self.flow.title().unwrap_or_else(|| self.target.clone())
+    }
 }
 
 /// The flows of a program or a client.
@@ -100,12 +132,12 @@ impl Ledger {
     }
 
     /// Enters a flow that begins.
-    pub fn enter(self: &Arc<Self>, target: &Target, is_packets: bool, flow: Arc<dyn Flowing>) -> Entry {
+    pub fn enter(self: &Arc<Self>, target: &impl fmt::Display, kind: Kind, flow: Arc<dyn Flowing>) -> Entry {
         let begun = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mut rows = self.lock();
         let number = rows.count;
         rows.count += 1;
-        rows.open.insert(number, Row { target: target.clone(), is_packets, begun, flow });
+        rows.open.insert(number, Row { target: target.to_string(), kind, begun, flow });
         Entry(self.clone(), number)
     }
 
@@ -139,9 +171,9 @@ mod tests {
 
     #[test]
     fn what_flows_carry_counts_while_they_are_open_and_afterwards() {
-        let (ledger, target) = (Arc::new(Ledger::default()), "example.org:443".parse().unwrap());
+        let (ledger, target) = (Arc::new(Ledger::default()), "example.org:443");
         let flows: [Arc<Counter>; 2] = Default::default();
-        let [first, second] = flows.clone().map(|flow| ledger.enter(&target, false, flow));
+        let [first, second] = flows.clone().map(|flow| ledger.enter(&target, Kind::Tcp, flow));
         flows[0].into_stream.store(5, Ordering::Relaxed);
         flows[1].out_of_stream.store(7, Ordering::Relaxed);
         let both = Carried { into_stream: 5, out_of_stream: 7 };

@@ -2,8 +2,8 @@
 //! path between them, all under one window control.
 //!
 //! Applications come in by SOCKS 5 or HTTP, or because the kernel redirects their connections. Each connection is a flow over
-//! streams of HTTP/3 to the exit, which connects to the target, and each flow of UDP one with datagrams. To clients of others
-//! the exit speaks the standard alone.
+//! streams of HTTP/3 to the exit, which connects to the target, and each flow of UDP one with datagrams. Whole IP packets of a
+//! TUN device pass, too. To clients of others the exit speaks the standard alone.
 
 #![forbid(unsafe_code)]
 
@@ -16,6 +16,7 @@ pub mod doors;
 pub mod exit;
 pub mod flow;
 mod http3;
+pub mod ip;
 mod ledger;
 mod meter;
 pub mod packets;

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use anabranch_live::running::Events;
 
 use crate::doors::{Door, DoorError, Kind, let_in};
+use crate::ip::tunnel::Tunnel;
+use crate::ip::{DeviceError, TunnelState};
 use crate::uplink::{Exit, Seen, Uplink, UplinkState};
 use crate::watch::{Peer, Shows, WatchError, Watching, show};
 
@@ -16,6 +18,8 @@ pub struct ProxyService {
     pub exit: Exit,
     /// The doors.
     pub doors: Vec<Door>,
+    /// Name of the TUN device whose packets leave at the exit, if there is one.
+    pub tun: Option<String>,
     /// Where the proxy shows itself, if it does.
     pub watch: Option<Watching>,
 }
@@ -29,6 +33,8 @@ pub enum ProxyEvent {
     Shown(SocketAddr),
     /// A line to the exit has come or gone.
     Uplink(UplinkState),
+    /// The TUN device has addresses, or has none.
+    Tunnel(TunnelState),
     /// The proxy has failed.
     Failed(ProxyError),
 }
@@ -41,6 +47,8 @@ pub enum ProxyError {
     Door(#[from] DoorError),
     #[error(transparent)]
     Watch(#[from] WatchError),
+    #[error(transparent)]
+    Device(#[from] DeviceError),
 }
 
 /// A proxy as it is shown.
@@ -74,7 +82,7 @@ impl Shows for Shown {
 
 /// Serves until it is dropped: tells each door first, then each change of the connection to the exit.
 pub async fn proxy(service: ProxyService, events: Events<ProxyEvent>) {
-    let ProxyService { exit, doors, watch } = service;
+    let ProxyService { exit, doors, tun, watch } = service;
     let (url, control) = (exit.url.place(), exit.protocol.title().to_owned());
     let mut open = Vec::new();
     for door in doors {
@@ -90,6 +98,10 @@ pub async fn proxy(service: ProxyService, events: Events<ProxyEvent>) {
         },
         None => None,
     };
+    let tunnel = match tun.as_deref().map(Tunnel::open).transpose() {
+        Ok(tunnel) => tunnel,
+        Err(error) => return events.tell(ProxyEvent::Failed(error.into())),
+    };
     for door in &open {
         events.tell(ProxyEvent::Open(door.kind, door.address));
     }
@@ -101,5 +113,15 @@ pub async fn proxy(service: ProxyService, events: Events<ProxyEvent>) {
         Uplink::new(exit, Arc::default(), move |state| events.tell(ProxyEvent::Uplink(state)))
     };
     let shown = Shown { url, control, seen: uplink.seen() };
-    tokio::join!(keeping, let_in(open, uplink), show(opened, shown));
+    let tunneling = carry(tunnel, uplink.clone(), events.clone());
+    tokio::select! {
+        error = tunneling => events.tell(ProxyEvent::Failed(error.into())),
+        _ = async { tokio::join!(keeping, let_in(open, uplink), show(opened, shown)) } => {}
+    }
+}
+
+/// Carries packets of a TUN device, if there is one, until it cannot be used any more.
+async fn carry(tunnel: Option<Tunnel>, uplink: Uplink, events: Events<ProxyEvent>) -> DeviceError {
+    let Some(tunnel) = tunnel else { return std::future::pending().await };
+    tunnel.run(uplink, move |state| events.tell(ProxyEvent::Tunnel(state))).await
 }

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 use crate::target::{Host, Target};
 
@@ -151,6 +151,42 @@ impl Rules {
                 (Hosts::Name(_) | Hosts::Below(_), Host::Address(_)) => false,
             }
         })
+    }
+}
+
+/// What rules say of packets without names.
+impl Rules {
+    /// Whether packets to an address are allowed; those without a port of a target by rules for all ports alone.
+    pub fn allow_packets(&self, to: IpAddr, port: Option<u16>) -> bool {
+        self.0.iter().any(|rule| rule.has(to, port))
+    }
+
+    /// Whether packets to an address are allowed by a rule that names it.
+    pub fn name_packets(&self, to: IpAddr, port: Option<u16>) -> bool {
+        self.0.iter().any(|rule| rule.hosts != Hosts::Public && rule.has(to, port))
+    }
+
+    /// The networks to which some packets are allowed; public addresses are all.
+    pub fn networks(&self) -> Vec<IpNet> {
+        let networks = self.0.iter().flat_map(|rule| match &rule.hosts {
+            Hosts::Public => vec![IpNet::V4(Ipv4Net::default()), IpNet::V6(Ipv6Net::default())],
+            Hosts::Network(network) => vec![*network],
+            Hosts::Name(_) | Hosts::Below(_) => Vec::new(),
+        });
+        IpNet::aggregate(&networks.collect())
+    }
+}
+
+impl Rule {
+    /// Whether packets to an address and a port are allowed: a name says nothing of them.
+    fn has(&self, to: IpAddr, port: Option<u16>) -> bool {
+        let has_port = port.map_or(self.ports == (1..=u16::MAX), |port| self.ports.contains(&port));
+        has_port
+            && match &self.hosts {
+                Hosts::Public => is_public(to),
+                Hosts::Network(network) => network.contains(&plain(to)),
+                Hosts::Name(_) | Hosts::Below(_) => false,
+            }
     }
 }
 
@@ -306,6 +342,25 @@ mod tests {
         assert!(allows(&["*.example.org", "public"], "other.example:443", "8.8.8.8"));
         // A name that leads to an address within is held to the address.
         assert!(!allows(&["public"], "rebound.example:80", "127.0.0.1"));
+    }
+
+    #[test]
+    fn packets_are_allowed_by_their_addresses_and_ports() {
+        let rules = |texts: &[&str]| texts.iter().map(|text| text.parse::<Rule>().unwrap()).collect::<Rules>();
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let web = rules(&["public:443", "10.1.0.0/16", "intranet.example"]);
+        assert!(web.allow_packets(ip("8.8.8.8"), Some(443)) && !web.name_packets(ip("8.8.8.8"), Some(443)));
+        assert!(!web.allow_packets(ip("8.8.8.8"), Some(80)) && !web.allow_packets(ip("8.8.8.8"), None));
+        assert!(web.allow_packets(ip("10.1.2.3"), None) && web.name_packets(ip("10.1.2.3"), Some(22)));
+        assert!(!web.allow_packets(ip("10.2.0.1"), None) && !web.allow_packets(ip("10.1.2.3"), Some(0)));
+        let by_default = Rules::default();
+        assert!(by_default.allow_packets(ip("2606:4700::1"), None));
+        for private in ["127.0.0.1", "10.0.0.1", "169.254.169.254", "fe80::1", "fd00::1", "224.0.0.1", "ff02::1"] {
+            assert!(!by_default.allow_packets(ip(private), None), "{private}");
+        }
+        assert_eq!(by_default.networks(), ["0.0.0.0/0", "::/0"].map(|text| text.parse().unwrap()));
+        let two = rules(&["10.0.0.0/9", "10.128.0.0/9", "10.3.0.0/16:22", "a.example"]);
+        assert_eq!(two.networks(), ["10.0.0.0/8".parse().unwrap()]);
     }
 
     #[test]

@@ -36,6 +36,9 @@ pub enum Unreached {
     /// The relays on the way are too many, or lead in a circle.
     #[error("the relays on the way are too many, or lead in a circle")]
     Circle,
+    /// The exit has no device for IP packets.
+    #[error("the exit carries no IP packets; it does with `--tun`")]
+    NoPackets,
     /// There is no connection to the exit.
     #[error("the exit cannot be reached")]
     NoExit,
@@ -47,7 +50,7 @@ pub enum Unreached {
 impl Unreached {
     /// All reasons that an exit gives, with the name that stands for each in the header `proxy-status`
     /// [rfc9209, sec. 2.3]. It has none for quotas.
-    const NAMES: [(Self, &str); 9] = [
+    const NAMES: [(Self, &str); 10] = [
         (Self::Unknown, "http_request_denied"),
         (Self::NotAllowed, "destination_ip_prohibited"),
         (Self::NoAddress, "dns_error"),
@@ -57,6 +60,7 @@ impl Unreached {
         (Self::Busy, "connection_limit_reached"),
         (Self::Spent, "quota_exceeded"),
         (Self::Circle, "proxy_loop_detected"),
+        (Self::NoPackets, "proxy_configuration_error"),
     ];
 
     /// What the error of a connection means.
@@ -79,6 +83,7 @@ impl Unreached {
             Self::TimedOut => StatusCode::GATEWAY_TIMEOUT,
             Self::Spent => StatusCode::TOO_MANY_REQUESTS,
             Self::Busy | Self::NoExit => StatusCode::SERVICE_UNAVAILABLE,
+            Self::NoPackets => StatusCode::NOT_IMPLEMENTED,
             Self::NoAddress | Self::Refused | Self::NoWay | Self::Circle | Self::Other => StatusCode::BAD_GATEWAY,
         }
     }
@@ -100,6 +105,7 @@ impl Unreached {
             StatusCode::TOO_MANY_REQUESTS => Self::Spent,
             StatusCode::GATEWAY_TIMEOUT => Self::TimedOut,
             StatusCode::SERVICE_UNAVAILABLE => Self::Busy,
+            StatusCode::NOT_IMPLEMENTED => Self::NoPackets,
             _ => Self::Other,
         })
     }
@@ -112,7 +118,7 @@ impl Unreached {
             Self::Refused => Reply::Refused,
             Self::TimedOut => Reply::TimedOut,
             Self::NoWay => Reply::NoNetwork,
-            Self::Unknown | Self::Busy | Self::Circle | Self::NoExit | Self::Other => Reply::Failed,
+            Self::Unknown | Self::Busy | Self::Circle | Self::NoPackets | Self::NoExit | Self::Other => Reply::Failed,
         }
     }
 }

@@ -16,6 +16,7 @@ use anabranch_proxy::capacity::Capacity;
 use anabranch_proxy::credential::Credential;
 use anabranch_proxy::doors::{Door, Kind, Password};
 use anabranch_proxy::exit::{Course, ExitError, ExitEvent, ExitService, control as suited, exit, line_control};
+use anabranch_proxy::ip::{GatewayError, Tun, TunnelState};
 use anabranch_proxy::proxy::{ProxyEvent, ProxyService, proxy};
 use anabranch_proxy::rules::{Rule, RuleError, Rules};
 use anabranch_proxy::token::Token;
@@ -58,6 +59,9 @@ struct Lines {
     counts: Counts,
 }
 
+/// Name of a TUN device, and the networks from which clients have addresses.
+type TunAt = (String, Vec<String>);
+
 /// Where a program shows itself, whether others may read it, and its page.
 type WatchedAt = (String, bool, Option<String>);
 
@@ -79,7 +83,7 @@ impl PyExit {
     #[new]
     #[pyo3(signature = (
         addresses, identity, key, host, accounts, authorities, rules, control, watch, next, always, capacity, lines,
-        grants, qlog = None
+        grants, tun, qlog = None
     ))]
     fn new(
         addresses: Vec<String>,
@@ -96,6 +100,7 @@ impl PyExit {
         capacity: Option<String>,
         lines: Option<LinesSaid>,
         grants: Vec<(String, f64)>,
+        tun: Option<TunAt>,
         qlog: Option<&PyQlog>,
     ) -> PyResult<Self> {
         let qlog = PyQlog::of(qlog);
@@ -133,6 +138,7 @@ impl PyExit {
                 None if rules.is_empty() => Course::Targets(Rules::default()),
                 None => Course::Targets(rules_of(&rules).map_err(wrong)?),
             },
+            tun: tun.map(tun_of).transpose()?,
             control: suited(control).map_err(wrong)?,
             always: always.map(|name| line_control(name, capacity.is_some())).transpose().map_err(wrong)?,
             capacity,
@@ -185,7 +191,9 @@ impl PyExit {
                 let left = (client.remote, client.is_known, client.tunnels, client.sent, client.received);
                 Ok(Some(("left", Vec::new(), Some(left))))
             }
-            Some(ExitEvent::Failed(error @ (ExitError::Listen { .. } | ExitError::Closed))) => Err(failed(error)),
+            Some(ExitEvent::Failed(
+                error @ (ExitError::Listen { .. } | ExitError::Gateway(GatewayError::Device(_)) | ExitError::Closed),
+            )) => Err(failed(error)),
             Some(ExitEvent::Failed(error)) => Err(wrong(error)),
         }
     }
@@ -207,13 +215,14 @@ struct PyProxy {
 impl PyProxy {
     /// Serves applications by SOCKS, HTTP and redirection at these addresses, over the exit of this URL.
     #[new]
-    #[pyo3(signature = (exit, socks, http, transparent, password, watch, lines, qlog = None))]
+    #[pyo3(signature = (exit, socks, http, transparent, password, tun, watch, lines, qlog = None))]
     fn new(
         exit: NextExit,
         socks: Vec<String>,
         http: Vec<String>,
         transparent: Vec<String>,
         password: Option<(String, String)>,
+        tun: Option<String>,
         watch: Option<WatchedAt>,
         lines: LinesSaid,
         qlog: Option<&PyQlog>,
@@ -228,6 +237,7 @@ impl PyProxy {
             exit,
             doors: [doors(Kind::Socks, socks)?, doors(Kind::Http, http)?, doors(Kind::Transparent, transparent)?]
                 .concat(),
+            tun,
             watch: watch.map(watching).transpose()?,
         };
         let running = Running::start(|events| proxy(service, events)).map_err(failed)?;
@@ -253,6 +263,11 @@ impl PyProxy {
             Some(ProxyEvent::Open(Kind::Transparent, address)) => Some(("transparent", vec![address.to_string()])),
             Some(ProxyEvent::Shown(address)) => Some(("shown", vec![address.to_string()])),
             Some(ProxyEvent::Uplink(state)) => Some(uplink(state)),
+            Some(ProxyEvent::Tunnel(TunnelState::Down(reason))) => Some(("no-tunnel", vec![reason])),
+            Some(ProxyEvent::Tunnel(TunnelState::Up(name, addresses))) => {
+                let addresses = addresses.iter().map(ToString::to_string);
+                Some(("tunnel", std::iter::once(name).chain(addresses).collect()))
+            }
             Some(ProxyEvent::Failed(error)) => return Err(failed(error)),
         })
     }
@@ -363,6 +378,16 @@ fn uplink(state: UplinkState) -> (&'static str, Vec<String>) {
             ("up", paths.into_iter().filter(|path| path.is_open).map(|path| path.label).collect())
         }
     }
+}
+
+fn tun_of((name, networks): TunAt) -> PyResult<Tun> {
+    let network = |text: &String| {
+        let mistake =
+            || format!("`{text}` is no network of addresses for clients; one is 10.77.0.0/16 or fd00:77::/64");
+        text.parse().map_err(|_| PyValueError::new_err(mistake()))
+    };
+    let networks = networks.iter().map(network).collect::<PyResult<_>>()?;
+    Ok(Tun { name, networks })
 }
 
 fn watching((at, is_open, page): WatchedAt) -> PyResult<Watching> {

@@ -152,6 +152,7 @@ class Exit:
         capacity: str | None,
         lines: _LinesSaid | None,
         grants: Sequence[tuple[str, float]],
+        tun: tuple[str, Sequence[str]] | None,
         qlog: Qlog | None = ...,
     ) -> Self: ...
     def wait(self, seconds: float) -> tuple[str, list[str], tuple[str, bool, int, int, int] | None] | None: ...
@@ -171,6 +172,7 @@ class Proxy:
         http: Sequence[str],
         transparent: Sequence[str],
         password: tuple[str, str] | None,
+        tun: str | None,
         watch: tuple[str, bool, str | None] | None,
         lines: _LinesSaid,
         qlog: Qlog | None = ...,

@@ -43,6 +43,9 @@ PORT = 4434
 LOOK_S = 0.1
 """The time between two checks for Ctrl-C."""
 
+NETWORK = "10.77.0.0/16,fd77::/64"
+"""The default networks of clients of a TUN device."""
+
 CONTROL = "lia"
 """The default congestion control of what is sent to proxies."""
 
@@ -83,6 +86,16 @@ def command(
     ] = CONTROL,
     client_control: ClientControl = None,
     client_capacity: ClientCapacity = None,
+    tun: Annotated[
+        str | None, typer.Option(metavar="NAME", help="TUN device over which IP packets of clients leave.")
+    ] = None,
+    tun_network: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NETWORKS",
+            help=f"Networks from which clients of --tun have addresses: one of IPv4, one of IPv6. Default: {NETWORK}.",
+        ),
+    ] = None,
     watch: Watch = None,
     watch_open: WatchOpen = False,
     qlog: QlogFolder = None,
@@ -94,6 +107,7 @@ def command(
     known, usage, grants = accounts(token_file, clients, client_authorities, with_targets=True)
     watching = watched_at(watch, watch_open)
     allow_many()
+    device = tun_of(tun, tun_network)
     with kept_logs(qlog) as logs, ExitStack() as stack:
         beside = Beside(usage, ClientGrants(grants, stack), logs)
         own = _core.Exit(
@@ -108,9 +122,19 @@ def command(
             client_capacity,
             None,
             beside.grants.first(),
+            device,
             logs,
         )
         serve(own, known, token_file, beside)
+
+
+def tun_of(name: str | None, networks: str | None) -> tuple[str, list[str]] | None:
+    """Give a device with the networks of its clients, if there is one."""
+    if name is None:
+        if networks is not None:
+            raise ValueError("--tun-network is for clients of a TUN device; name one by --tun")
+        return None
+    return name, [network.strip() for network in (networks or NETWORK).split(",")]
 
 
 def place_of(

@@ -14,6 +14,7 @@ from anabranch.commands.grants import Demand, Grant
 from anabranch.commands.groups import Groups
 from anabranch.commands.lines import Limits, Metered, MeteredFile, Redundant, Weights, following, read_lines, with_grant
 from anabranch.commands.qlog import QlogFolder, kept_logs, say_trouble
+from anabranch.commands.text import printable
 from anabranch.commands.tokens import read_password
 from anabranch.commands.uplink import CONTROL, Authorities, Backup, Capacity, Url, next_exit, shown, tell
 from anabranch.commands.via import Via
@@ -61,6 +62,9 @@ def command(
         Path | None,
         typer.Option(help="File with name:password for programs; other machines can use the proxy only with these."),
     ] = None,
+    tun: Annotated[
+        str | None, typer.Option(metavar="NAME", help="TUN device whose packets leave at the exit; made if need be.")
+    ] = None,
     authorities: Authorities = None,
     capacity: Capacity = None,
     groups: Groups = None,
@@ -80,7 +84,7 @@ def command(
         raise NoLivePartError
     exit_ = next_exit(url, authorities, (via, backup), shown(token_file, certificate, key), (control, capacity))
     password = None if password_file is None else read_password(password_file)
-    asked = socks or http or transparent
+    asked = socks or http or transparent or tun
     doors = (socks or [], http or [], transparent or []) if asked else ([SOCKS], [HTTP], [])
     lines = read_lines((via, backup), (limit, weight, metered), metered_file, groups, is_redundant=redundant)
     allow_many()
@@ -88,7 +92,7 @@ def command(
     # Ctrl-C is how a proxy ends, and no failure.
     with kept_logs(qlog) as logs, suppress(KeyboardInterrupt), ExitStack() as stack:
         said = with_grant(lines, grant, demand, "proxy", stack).said()
-        own = _core.Proxy(exit_, *doors, password, watching, said, logs)
+        own = _core.Proxy(exit_, *doors, password, tun, watching, said, logs)
         with following(own, lines) as follow:
             while True:
                 told = own.wait(LOOK_S)
@@ -105,6 +109,10 @@ def _tell(kind: str, lines: list[str]) -> None:
         typer.echo(f"{scheme}://{lines[0]}")
     elif kind == "transparent":
         typer.echo(f"redirected connections at {lines[0]}")
+    elif kind == "tunnel":
+        typer.echo(f"{lines[0]} has {' and '.join(lines[1:]) or 'no address'}")
+    elif kind == "no-tunnel":
+        typer.echo(f"no IP packets pass: {printable(lines[0])}", err=True)
     elif kind == "shown":
         say_where(lines[0])
     else:

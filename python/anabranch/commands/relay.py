@@ -99,6 +99,7 @@ def command(
             client_capacity,
             said,
             first,
+            None,
             logs,
         )
         serve(own, known, token_file, beside)

@@ -60,7 +60,7 @@ export interface Status {
 export interface Flow {
   peer: string;
   number: number;
-  kind: "tcp" | "udp";
+  kind: "tcp" | "udp" | "ip";
   target: string;
   begun_s: number;
   to_target_bytes: number;

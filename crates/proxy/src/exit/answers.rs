@@ -1,5 +1,6 @@
 //! The answers of an exit to the requests of a client.
 
+use std::fmt::Display;
 use std::str::FromStr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -20,7 +21,7 @@ use crate::bundle::greeting::{FLOW, Greeting, HOPS, LINE, MARKS, Part, Unreadabl
 use crate::bundle::line::Line;
 use crate::bundle::turns::{SHARE, Share};
 use crate::http3::{Adapter, BidiStream};
-use crate::ledger::{Counter, Entry, Flowing, Ledger};
+use crate::ledger::{Counter, Entry, Flowing, Kind, Ledger};
 use crate::packets::carrier::PacketFlow;
 use crate::packets::{self, CAPSULES};
 use crate::target::Target;
@@ -28,7 +29,7 @@ use crate::tunnel::Receiving;
 use crate::unreached::Unreached;
 use crate::uplink::{Behalf, MOST_STREAMS, plain};
 
-type ServerStream = RequestStream<BidiStream<Bytes>, Bytes>;
+pub(super) type ServerStream = RequestStream<BidiStream<Bytes>, Bytes>;
 
 impl Exit {
     /// Answers a request, and carries what it asks for.
@@ -52,7 +53,8 @@ impl Exit {
                 return refuse(&mut stream, StatusCode::NOT_IMPLEMENTED, None).await;
             }
             Some(&Carried::CONNECT_UDP) => packets::target(request.uri().path()),
-            Some(_) => return refuse(&mut stream, StatusCode::NOT_IMPLEMENTED, None).await,
+            // The library knows no other but that which stands for `connect-ip`.
+            Some(_) => return self.answer_ip(stream, &request, (peer, &client)).await,
             None => request.uri().authority().and_then(|authority| authority.as_str().parse().ok()),
         };
         let Some(target) = target else { return refuse(&mut stream, StatusCode::BAD_REQUEST, None).await };
@@ -139,7 +141,7 @@ impl Exit {
         // Datagrams may come before the answer has gone.
         let datagrams = peer.flows.of(stream.id().into_inner());
         let far = match dialed {
-            Ok(far) if matches!(far, Far::Packets(_)) == asked.is_packets => far,
+            Ok(far) if !matches!(far, Far::Ip(_)) && matches!(far, Far::Packets(_)) == asked.is_packets => far,
             Ok(_) => return refuse(&mut stream, StatusCode::BAD_REQUEST, None).await,
             Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
         };
@@ -156,6 +158,7 @@ impl Exit {
                 Far::Packets(flow) => {
                     flow.attach(Some(line.clone()), datagrams, (sends, receives), line.quic().clone()).await;
                 }
+                Far::Ip(_) => unreachable!("no other request makes it"),
             }
         }
         // A proxy that breaks off the last stream of a flow, on a line that works, does not want it any more.
@@ -163,6 +166,7 @@ impl Exit {
             match far {
                 Far::Bytes(flow) => flow.abandon(),
                 Far::Packets(flow) => flow.abandon(),
+                Far::Ip(flow) => flow.abandon(),
             }
         }
     }
@@ -176,7 +180,7 @@ impl Exit {
             let ahead = self.onward.open_packets(target, client, behalf).await?;
             let (flow, mut take) = PacketFlow::new(client.limits.clone());
             let far = Far::Packets(flow.clone());
-            let entry = entered(&proxy.ledger, client, (target, true), &flow);
+            let entry = entered(&proxy.ledger, client, (target, Kind::Udp), &flow);
             tokio::spawn(async move {
                 ahead.join(&flow, &mut take).await;
                 own.ends(number);
@@ -191,7 +195,7 @@ impl Exit {
             flow.take_turns(proxy.turns.enter(share, weak));
         }
         let far = Far::Bytes(flow.clone());
-        let entry = entered(&proxy.ledger, client, (target, false), &flow);
+        let entry = entered(&proxy.ledger, client, (target, Kind::Tcp), &flow);
         tokio::spawn(async move {
             ahead.join(&flow).await;
             own.ends(number);
@@ -201,7 +205,7 @@ impl Exit {
     }
 
     /// The right to another connection, which is held until that ends.
-    fn enter(&self) -> Result<OwnedSemaphorePermit, Unreached> {
+    pub(super) fn enter(&self) -> Result<OwnedSemaphorePermit, Unreached> {
         self.room.clone().try_acquire_owned().map_err(|_| Unreached::Busy)
     }
 
@@ -226,7 +230,7 @@ impl Exit {
                 Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
             };
             let (flow, mut take) = PacketFlow::new(client.limits.clone());
-            let _entry = entered(peer.ledger(), client, (target, true), &flow);
+            let _entry = entered(peer.ledger(), client, (target, Kind::Udp), &flow);
             if stream.send_response(accepted(true)).await.is_err() {
                 return;
             }
@@ -239,7 +243,7 @@ impl Exit {
                 Err(reason) => return refuse(&mut stream, reason.status(), Some(reason)).await,
             };
             let counter = Arc::new(Counter { limits: client.limits.clone(), ..Counter::default() });
-            let _entry = entered(peer.ledger(), client, (target, false), &counter);
+            let _entry = entered(peer.ledger(), client, (target, Kind::Tcp), &counter);
             if stream.send_response(accepted(false)).await.is_err() {
                 return;
             }
@@ -270,23 +274,23 @@ impl<'a> Asked<'a> {
 }
 
 /// What a header says, if there is one.
-fn read<T: FromStr<Err = Unreadable>>(request: &Request<()>, name: &str) -> Result<Option<T>, Unreadable> {
+pub(super) fn read<T: FromStr<Err = Unreadable>>(request: &Request<()>, name: &str) -> Result<Option<T>, Unreadable> {
     let Some(value) = request.headers().get(name) else { return Ok(None) };
     value.to_str().map_err(|_| Unreadable)?.parse().map(Some)
 }
 
 /// Enters a flow with the other end and with its client.
-fn entered<F: Flowing + 'static>(
+pub(super) fn entered<F: Flowing + 'static>(
     ledger: &Arc<Ledger>,
     client: &Known,
-    (target, is_packets): (&Target, bool),
+    (target, kind): (&impl Display, Kind),
     flow: &Arc<F>,
 ) -> [Entry; 2] {
-    [ledger, &client.ledger].map(|ledger| ledger.enter(target, is_packets, flow.clone()))
+    [ledger, &client.ledger].map(|ledger| ledger.enter(target, kind, flow.clone()))
 }
 
 /// The answer to a request that reached its target.
-fn accepted(is_packets: bool) -> Response<()> {
+pub(super) fn accepted(is_packets: bool) -> Response<()> {
     let mut answer = Response::new(());
     if is_packets {
         answer.headers_mut().insert(CAPSULES.0, HeaderValue::from_static(CAPSULES.1));
@@ -318,7 +322,7 @@ async fn renew(stream: &mut ServerStream, greeting: Greeting, (proxy, line): (&A
 }
 
 /// Refuses a request with a status and a reason.
-async fn refuse(stream: &mut ServerStream, status: StatusCode, reason: Option<Unreached>) {
+pub(super) async fn refuse(stream: &mut ServerStream, status: StatusCode, reason: Option<Unreached>) {
     let mut answer = Response::builder().status(status);
     if let Some(reason) = reason {
         answer = answer.header("proxy-status", reason.header());

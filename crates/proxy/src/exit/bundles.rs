@@ -17,6 +17,7 @@ use crate::bundle::Bundle;
 use crate::bundle::carrier::Flow;
 use crate::bundle::greeting::{BundleId, Part};
 use crate::bundle::turns::{Share, Turns};
+use crate::ip::carrier::IpFlow;
 use crate::ledger::Ledger;
 use crate::packets::carrier::PacketFlow;
 use crate::unreached::Unreached;
@@ -29,6 +30,7 @@ pub(super) type Dialed = Option<Result<Far, Unreached>>;
 pub(super) enum Far {
     Bytes(Arc<Flow>),
     Packets(Arc<PacketFlow>),
+    Ip(Arc<IpFlow>),
 }
 
 /// A proxy: its lines, and its flows over them.

@@ -1,12 +1,14 @@
 //! The exit: the far side of proxies, where traffic leaves for its targets.
 //!
-//! It is a proxy of HTTP/3: clients ask by CONNECT, for TCP [rfc9114, sec. 4.4] and UDP [rfc9298], and show a token by
-//! `proxy-authorization`, or a certificate when they connect. What it speaks is the standard alone, so that clients of others
-//! are served too. Ours say by headers which connections are lines of one bundle, and which streams are parts of one flow.
-//! Until the first request of a client that is known it has few streams, with some kilobytes on them; no more datagrams than 256 kB wait, and nobody reads them.
+//! It is a proxy of HTTP/3: clients ask by CONNECT, for TCP [rfc9114, sec. 4.4], UDP [rfc9298] and IP packets [rfc9484], and
+//! show a token by `proxy-authorization`, or a certificate when they connect. What it speaks is the standard alone, so that
+//! clients of others are served too. Ours say by headers which connections are lines of one bundle, and which streams are parts
+//! of one flow. Until the first request of a client that is known it has few streams, with some kilobytes on them; no more
+//! datagrams than 256 kB wait, and nobody reads them.
 
 mod answers;
 mod bundles;
+mod ip;
 mod onward;
 
 use std::net::SocketAddr;
@@ -37,6 +39,8 @@ use crate::bundle::guide::{Next, set_capacities};
 use crate::bundle::line::Line;
 use crate::capacity::Capacity;
 use crate::http3::{self, ALPN, Budget};
+use crate::ip::gateway::Gateway;
+use crate::ip::{GatewayError, Tun};
 use crate::ledger::Ledger;
 use crate::packets::flows::Flows;
 use crate::rules::Rules;
@@ -58,7 +62,7 @@ const MOST_UNKNOWN: u32 = 64 << 10;
 const UNREAD: u32 = 128 << 20;
 
 /// Bytes of datagrams that wait: a tenth of a second at 20 Mbit/s.
-const DATAGRAMS: usize = 256 << 10;
+pub(crate) const DATAGRAMS: usize = 256 << 10;
 
 /// The longest wait for the header of a request, and for the first request of a client that is known.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -84,6 +88,8 @@ pub struct ExitService {
     pub callers: Option<Callers>,
     /// Where flows are carried on.
     pub onward: Course,
+    /// The device for IP packets of clients, if they may send any.
+    pub tun: Option<Tun>,
     /// The control for what is sent to clients that name no other.
     pub control: Protocol,
     /// The control for what is sent to proxies, whatever they name.
@@ -152,6 +158,8 @@ pub enum ExitError {
     Session(#[from] SessionError),
     #[error(transparent)]
     Watch(#[from] WatchError),
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
     #[error("the exit has no address to listen at")]
     Nowhere,
     #[error("the sockets of the exit are closed")]
@@ -166,8 +174,20 @@ pub async fn exit(service: ExitService, events: Events<ExitEvent>) {
 }
 
 async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), ExitError> {
-    let ExitService { addresses, identity, host, accounts, callers, onward, control, always, capacity, watch, qlog } =
-        service;
+    let ExitService {
+        addresses,
+        identity,
+        host,
+        accounts,
+        callers,
+        onward,
+        tun,
+        control,
+        always,
+        capacity,
+        watch,
+        qlog,
+    } = service;
     let servers = listen(&addresses, &identity, (callers, qlog)).await?;
     let address = servers.first().ok_or(ExitError::Nowhere)?.address();
     let host = host.unwrap_or_else(|| address.ip().to_string());
@@ -176,6 +196,7 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
         Some(watch) => Some(watch.open().await?),
         None => None,
     };
+    let gateway = tun.as_ref().map(Gateway::open).transpose()?;
     let place = url.place();
     events.tell(ExitEvent::Serving(url));
     if let Some(opened) = &opened {
@@ -191,6 +212,7 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
     let exit = Arc::new(Exit {
         accounts,
         onward,
+        gateway: gateway.clone(),
         control,
         proxies,
         room: Arc::new(Semaphore::new(MOST_TUNNELS)),
@@ -219,6 +241,12 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
         }
     };
     let granting = keep_to_grants(&exit);
+    let mut gone = std::pin::pin!(async {
+        match gateway {
+            Some(gateway) => gateway.run().await,
+            None => std::future::pending().await,
+        }
+    });
     // They end with the exit, or at once where there is nothing to show, to keep, to know or to grant.
     let mut beside = std::pin::pin!(async { tokio::join!(shown, keeping, knowing, granting) });
     // Connections end with the exit.
@@ -236,6 +264,7 @@ async fn run(service: ExitService, events: &Events<ExitEvent>) -> Result<(), Exi
             }
             Some(_) = served.join_next() => {}
             _ = &mut beside, if !is_alone => is_alone = true,
+            ended = &mut gone => return ended.map_err(|error| GatewayError::from(error).into()),
         }
     }
 }
@@ -351,6 +380,8 @@ impl Shows for Shown {
 struct Exit {
     accounts: Accounts,
     onward: Onward,
+    /// Where IP packets of clients leave.
+    gateway: Option<Arc<Gateway>>,
     control: Protocol,
     proxies: Proxies,
     room: Arc<Semaphore>,

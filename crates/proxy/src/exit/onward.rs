@@ -1,5 +1,6 @@
 //! Where an exit or a relay carries flows on: to their targets, or over lines of its own to the next exit.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use anabranch_live::quic::Connection;
@@ -15,13 +16,17 @@ use crate::bundle::Store;
 use crate::bundle::carrier::Flow;
 use crate::bundle::guide::Next;
 use crate::dial::{dial, dial_packets};
+use crate::ip::carrier::{Incoming, IpFlow};
+use crate::ip::gateway::Gateway;
+use crate::ip::path::Scope;
+use crate::ip::splice::splice;
 use crate::ledger::Counter;
 use crate::packets::carrier::PacketFlow;
 use crate::rules::Rules;
 use crate::target::Target;
 use crate::tunnel::{self, Receives, Sends};
 use crate::unreached::Unreached;
-use crate::uplink::{Behalf, Packets, Seen, Tunnel, Uplink};
+use crate::uplink::{Behalf, IpTunnel, Packets, Seen, Tunnel, Uplink};
 
 /// Bytes that wait between a stream of a client of others and a flow.
 const BETWEEN: usize = 64 << 10;
@@ -96,6 +101,36 @@ impl Onward {
         match self {
             Self::Targets(rules) => dial(target, client.rules.as_ref().unwrap_or(rules)).await.map(Ahead::Target),
             Self::Uplink(uplink) => uplink.open_for(target, Some(on(behalf)?)).await.map(Ahead::Next),
+        }
+    }
+
+    /// Serves a tunnel of IP packets for a client, or has the next exit serve it; the work that carries its packets until its
+    /// end.
+    ///
+    /// # Errors
+    /// If it carries none.
+    pub async fn host(
+        &self,
+        (flow, incoming): (&Arc<IpFlow>, Incoming),
+        (gateway, scope): (Option<&Arc<Gateway>>, Scope),
+        client: &Known,
+        behalf: Behalf,
+    ) -> Result<Pin<Box<dyn Future<Output = ()> + Send>>, Unreached> {
+        match self {
+            Self::Targets(rules) => {
+                let rules = client.rules.as_ref().unwrap_or(rules).clone();
+                let gateway = gateway.ok_or(Unreached::NoPackets)?;
+                Ok(Box::pin(gateway.host(flow, incoming, (rules, scope))?))
+            }
+            Self::Uplink(uplink) => {
+                let IpTunnel { flow: far, incoming: from_far, _entry: entry } =
+                    uplink.open_ip(Some(on(behalf)?)).await?;
+                let near = flow.clone();
+                Ok(Box::pin(async move {
+                    splice((near, incoming), (far, from_far), scope).await;
+                    drop(entry);
+                }))
+            }
         }
     }
 

@@ -14,6 +14,8 @@ use bytes::{Buf, Bytes};
 use h3::error::Code;
 use h3::quic::{self as traits, ConnectionErrorIncoming, StreamErrorIncoming, StreamId, WriteBuf};
 
+use super::protocol::{Beginning, as_sent};
+
 /// The most bytes that are read from a stream at a time: a large piece takes few calls to send on.
 const PIECE: usize = 32 << 10;
 
@@ -174,7 +176,7 @@ impl<B: Buf> traits::Connection<B> for Adapter {
             Box::pin(async move { connection.accept_bi().await })
         };
         let budget = &self.budget;
-        wait(&mut self.both, cx, begin).map_ok(|both| BidiStream::new(both, budget.clone()))
+        wait(&mut self.both, cx, begin).map_ok(|both| BidiStream::asked(both, budget.clone()))
     }
 
     fn opener(&self) -> Opener {
@@ -224,7 +226,7 @@ impl<B: Buf> traits::OpenStreams<B> for Opener {
             Box::pin(async move { connection.open_bi().await })
         };
         let budget = &self.budget;
-        wait(&mut self.both, cx, begin).map_ok(|both| BidiStream::new(both, budget.clone())).map_err(of_connection)
+        wait(&mut self.both, cx, begin).map_ok(|both| BidiStream::asking(both, budget.clone())).map_err(of_connection)
     }
 
     fn poll_open_send(&mut self, cx: &mut Context<'_>) -> Poll<Result<Sender<B>, StreamErrorIncoming>> {
@@ -248,8 +250,17 @@ pub(crate) struct BidiStream<B: Buf> {
 }
 
 impl<B: Buf> BidiStream<B> {
-    fn new((sender, receiver): Both, budget: Budget) -> Self {
-        Self { sender: Sender::new(sender), receiver: Receiver::new(receiver, budget) }
+    /// A stream on which this end sends a request.
+    fn asking((sender, receiver): Both, budget: Budget) -> Self {
+        let mut sender = Sender::new(sender);
+        sender.is_first = true;
+        Self { sender, receiver: Receiver::new(receiver, budget) }
+    }
+
+    /// A stream on which the other end sends a request.
+    fn asked((sender, receiver): Both, budget: Budget) -> Self {
+        let receiver = Receiver { beginning: Some(Beginning::default()), ..Receiver::new(receiver, budget) };
+        Self { sender: Sender::new(sender), receiver }
     }
 }
 
@@ -305,11 +316,13 @@ pub(crate) struct Receiver {
     stream: quic::RecvStream,
     budget: Budget,
     piece: Box<[u8]>,
+    /// What has come before the header of a request was there.
+    beginning: Option<Beginning>,
 }
 
 impl Receiver {
     fn new(stream: quic::RecvStream, budget: Budget) -> Self {
-        Self { stream, budget, piece: Box::default() }
+        Self { stream, budget, piece: Box::default(), beginning: None }
     }
 }
 
@@ -324,16 +337,27 @@ impl traits::RecvStream for Receiver {
         if self.piece.is_empty() {
             self.piece = vec![0; PIECE].into_boxed_slice();
         }
-        let read = ready!(self.stream.poll_read(cx, &mut self.piece)).map_err(reading)?;
-        if !self.budget.take(read) {
-            let text = "more was sent than a peer without a token may send".to_owned();
-            return Poll::Ready(Err(of_connection(ConnectionErrorIncoming::InternalError(text))));
+        loop {
+            let read = ready!(self.stream.poll_read(cx, &mut self.piece)).map_err(reading)?;
+            if !self.budget.take(read) {
+                let text = "more was sent than a peer without a token may send".to_owned();
+                return Poll::Ready(Err(of_connection(ConnectionErrorIncoming::InternalError(text))));
+            }
+            // Nothing read into a piece with room is the end of the stream.
+            if read == 0 {
+                let rest = self.beginning.take().map(|mut beginning| beginning.rest());
+                READING.set((true, true));
+                return Poll::Ready(Ok(rest.filter(|rest| !rest.is_empty())));
+            }
+            let piece = &self.piece[..read];
+            let Some(beginning) = &mut self.beginning else {
+                return Poll::Ready(Ok(Some(Bytes::copy_from_slice(piece))));
+            };
+            if let Some(all) = beginning.add(piece) {
+                self.beginning = None;
+                return Poll::Ready(Ok(Some(all)));
+            }
         }
-        // Nothing read into a piece with room is the end of the stream.
-        if read == 0 {
-            READING.set((true, true));
-        }
-        Poll::Ready(Ok((read > 0).then(|| Bytes::copy_from_slice(&self.piece[..read]))))
     }
 
     fn stop_sending(&mut self, error_code: u64) {
@@ -350,8 +374,16 @@ impl traits::RecvStream for Receiver {
 pub(crate) struct Sender<B: Buf> {
     stream: quic::SendStream,
     /// What is being written.
-    left: Option<WriteBuf<B>>,
+    left: Option<Left<B>>,
     is_over: bool,
+    /// Whether the header of a request comes first, and has not come.
+    is_first: bool,
+}
+
+/// What is being written: as the library has it, or a header with another protocol.
+enum Left<B> {
+    Plain(WriteBuf<B>),
+    Header(Bytes),
 }
 
 impl<B: Buf> Drop for Sender<B> {
@@ -365,13 +397,17 @@ impl<B: Buf> Drop for Sender<B> {
 
 impl<B: Buf> Sender<B> {
     fn new(stream: quic::SendStream) -> Self {
-        Self { stream, left: None, is_over: false }
+        Self { stream, left: None, is_over: false, is_first: false }
     }
 }
 
 impl<B: Buf> traits::SendStream<B> for Sender<B> {
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamErrorIncoming>> {
         if let Some(left) = &mut self.left {
+            let left: &mut dyn Buf = match left {
+                Left::Plain(left) => left,
+                Left::Header(left) => left,
+            };
             while left.has_remaining() {
                 let written = ready!(Pin::new(&mut self.stream).poll_write(cx, left.chunk())).map_err(writing)?;
                 left.advance(written);
@@ -386,7 +422,13 @@ impl<B: Buf> traits::SendStream<B> for Sender<B> {
             let text = "data were sent before there was room".to_owned();
             return Err(of_connection(ConnectionErrorIncoming::InternalError(text)));
         }
-        self.left = Some(data.into());
+        let mut data = data.into();
+        self.left = Some(if std::mem::take(&mut self.is_first) {
+            let all = data.copy_to_bytes(data.remaining());
+            Left::Header(as_sent(&all).unwrap_or(all))
+        } else {
+            Left::Plain(data)
+        });
         Ok(())
     }
 

@@ -1,16 +1,21 @@
 //! HTTP/3 over connections with several paths [rfc9114].
 
 mod adapter;
+mod protocol;
 
 use std::time::Duration;
 
 use anabranch_live::quic::Connection;
 use bytes::Bytes;
+use h3::ext::Protocol;
 
 pub(crate) use self::adapter::{Adapter, BidiStream, Budget, Opener, Receiver, Sender, close, read};
 
 /// The name of HTTP/3 in the handshake.
 pub(crate) const ALPN: &[u8] = b"h3";
+
+/// What stands for `connect-ip` within the HTTP/3 library; on the wire it has its own name.
+pub(crate) const CONNECT_IP: Protocol = Protocol::WEB_TRANSPORT;
 
 /// Greatest size of the header of a request or an answer, in bytes as HTTP/3 counts them.
 const MOST_HEADER: u64 = 16 << 10;

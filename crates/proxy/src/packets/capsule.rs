@@ -3,7 +3,7 @@
 use bytes::{Buf, Bytes, BytesMut};
 
 /// The type of a capsule that holds a datagram.
-const DATAGRAM: u64 = 0;
+pub(crate) const DATAGRAM: u64 = 0;
 
 /// Greatest size of a datagram: that of UDP, and some bytes before it.
 pub const MOST_DATAGRAM: usize = (64 << 10) + 16;

@@ -10,9 +10,11 @@ use bytes::{Bytes, BytesMut};
 use tokio::sync::mpsc;
 
 use super::capsule::{read_number, write_number};
+use crate::exit::DATAGRAMS;
 
-/// The most datagrams that wait for a flow; later ones are dropped, as networks do.
+/// The most datagrams that wait for a flow, and for a tunnel of many flows; later ones are dropped, as networks do.
 const MOST_WAITING: usize = 64;
+const MOST_OF_MANY: usize = 512;
 
 /// Streams of requests have numbers that are multiples of this, and datagrams the quotient.
 const STEP: u64 = 4;
@@ -82,17 +84,22 @@ impl Flows {
 
     /// The datagrams of a stream.
     pub fn of(&self, stream: u64) -> Datagrams {
-        self.open(stream, false)
+        self.open(stream, false, MOST_WAITING)
+    }
+
+    /// The datagrams of a stream that many flows share.
+    pub fn of_many(&self, stream: u64) -> Datagrams {
+        self.open(stream, false, MOST_OF_MANY)
     }
 
     /// The datagrams of a stream on which the ends tell each other of the connection.
     pub fn news(&self, stream: u64) -> Datagrams {
-        self.open(stream, true)
+        self.open(stream, true, MOST_WAITING)
     }
 
-    fn open(&self, stream: u64, is_news: bool) -> Datagrams {
+    fn open(&self, stream: u64, is_news: bool, most: usize) -> Datagrams {
         let number = stream / STEP;
-        let (give, arrived) = mpsc::channel(MOST_WAITING);
+        let (give, arrived) = mpsc::channel(most);
         self.lock().insert(number, Flow { give, is_news });
         Datagrams { flows: self.clone(), number, is_news, arrived }
     }
@@ -108,6 +115,18 @@ impl Flows {
 }
 
 impl Sender {
+    /// Bytes of datagrams that wait in the connection.
+    pub fn waiting(&self) -> usize {
+        DATAGRAMS.saturating_sub(self.connection.datagram_send_buffer_space())
+    }
+
+    /// The largest datagram that fits now; nothing if the other end takes none.
+    pub fn room(&self) -> Option<usize> {
+        let mut number = BytesMut::new();
+        write_number(self.number, &mut number);
+        self.connection.max_datagram_size().map(|most| most.saturating_sub(number.len()))
+    }
+
     /// Sends a datagram.
     pub fn send(&self, datagram: &[u8]) -> Fate {
         if let Some(data) = &self.data {

@@ -40,7 +40,8 @@ use crate::bundle::turns::{SHARE, Share, Turns};
 use crate::bundle::{Bundle, MOST_LINES, Store, fastest};
 use crate::capacity::Capacity;
 use crate::http3::Asking;
-use crate::ledger::{Entry, Ledger};
+use crate::ip::carrier::{Incoming, IpFlow};
+use crate::ledger::{Entry, Kind, Ledger};
 use crate::meter::Limits;
 use crate::packets::carrier::PacketFlow;
 use crate::packets::flows::Flows;
@@ -206,6 +207,13 @@ impl Packets {
     }
 }
 
+/// A tunnel of IP packets to an exit.
+pub(crate) struct IpTunnel {
+    pub flow: Arc<IpFlow>,
+    pub incoming: Incoming,
+    pub _entry: Entry,
+}
+
 /// The client for which a relay opens a flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Behalf {
@@ -287,7 +295,7 @@ impl Uplink {
             let weak: Weak<Flow> = Arc::downgrade(&flow);
             flow.take_turns(self.seen.turns.enter(client.share, weak));
         }
-        let entry = self.seen.ledger.enter(target, false, flow.clone());
+        let entry = self.seen.ledger.enter(target, Kind::Tcp, flow.clone());
         Ok(Tunnel(flow, entry))
     }
 
@@ -298,12 +306,28 @@ impl Uplink {
     pub async fn open_packets(&self, target: &Target, client: Option<Behalf>) -> Result<Packets, Unreached> {
         let (flow, take) = PacketFlow::new(Limits::default());
         self.begin(&flow, target, client).await?;
-        let entry = self.seen.ledger.enter(target, true, flow.clone());
+        let entry = self.seen.ledger.enter(target, Kind::Udp, flow.clone());
         Ok(Packets { flow, take, _entry: entry })
     }
 
+    /// Opens a tunnel of IP packets, perhaps for a client of a relay.
+    ///
+    /// # Errors
+    /// As [`Self::open`], or if the exit carries no such packets.
+    pub async fn open_ip(&self, client: Option<Behalf>) -> Result<IpTunnel, Unreached> {
+        let (flow, incoming) = IpFlow::new(Limits::default());
+        self.begin(&flow, &(), client).await?;
+        let entry = self.seen.ledger.enter(&"*", Kind::Ip, flow.clone());
+        Ok(IpTunnel { flow, incoming, _entry: entry })
+    }
+
     /// Opens a flow, and begins to carry it.
-    async fn begin<F: Spread>(&self, flow: &Arc<F>, target: &Target, client: Option<Behalf>) -> Result<(), Unreached> {
+    async fn begin<F: Spread>(
+        &self,
+        flow: &Arc<F>,
+        target: &F::Target,
+        client: Option<Behalf>,
+    ) -> Result<(), Unreached> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let request = |exit: &Exit| {
             let mut request = F::request(exit, target, Part { flow: number, joins: false });

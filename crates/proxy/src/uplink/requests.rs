@@ -8,7 +8,8 @@ use http::{HeaderValue, Method, Request, Response, Uri, header};
 use super::Exit;
 use crate::bundle::greeting::{FLOW, Greeting, LINE, MARKS, Part};
 use crate::exit::CONTROL;
-use crate::http3::{Asking, BidiStream};
+use crate::http3::{Asking, BidiStream, CONNECT_IP};
+use crate::ip::path;
 use crate::packets::{self, CAPSULES};
 use crate::target::{Host, Target};
 
@@ -48,6 +49,17 @@ impl Exit {
         *request.uri_mut() = uri;
         request.extensions_mut().insert(Carried::CONNECT_UDP);
         request.headers_mut().insert(CAPSULES.0, HeaderValue::from_static(CAPSULES.1));
+        request
+    }
+
+    /// The request for IP packets to and from all addresses.
+    pub(super) fn request_for_ip(&self, part: Part) -> Request<()> {
+        let uri = Uri::builder().scheme("https").authority(self.authority()).path_and_query(path::ALL);
+        let mut request = self.request(Method::CONNECT, "exit");
+        *request.uri_mut() = uri.build().expect("the path is a constant");
+        request.extensions_mut().insert(CONNECT_IP);
+        request.headers_mut().insert(CAPSULES.0, HeaderValue::from_static(CAPSULES.1));
+        request.headers_mut().insert(FLOW, plain(&part.write()));
         request
     }
 

@@ -16,6 +16,7 @@ use super::{ANSWER_TIME, Exit, Way};
 use crate::bundle::carrier::Flow;
 use crate::bundle::greeting::{FLOW, Part};
 use crate::bundle::line::Line;
+use crate::ip::carrier::IpFlow;
 use crate::packets::carrier::PacketFlow;
 use crate::target::Target;
 use crate::tunnel::Receiving;
@@ -29,8 +30,11 @@ pub(crate) const MOST_STREAMS: usize = 4;
 
 /// A flow that has subflows on several lines.
 pub(super) trait Spread: Send + Sync + 'static {
+    /// What it leads to.
+    type Target: Clone + Send + Sync + 'static;
+
     /// The request for a subflow to a target.
-    fn request(exit: &Exit, target: &Target, part: Part) -> Request<()>;
+    fn request(exit: &Exit, target: &Self::Target, part: Part) -> Request<()>;
 
     /// Adds a subflow over a stream of a line; the work that it returns carries it.
     fn attach(self: &Arc<Self>, way: Way, stream: Stream) -> impl Future<Output = ()> + Send + 'static;
@@ -51,6 +55,8 @@ pub(super) trait Spread: Send + Sync + 'static {
 }
 
 impl Spread for Flow {
+    type Target = Target;
+
     fn request(exit: &Exit, target: &Target, part: Part) -> Request<()> {
         exit.request_for_part(target, part)
     }
@@ -82,6 +88,8 @@ impl Spread for Flow {
 }
 
 impl Spread for PacketFlow {
+    type Target = Target;
+
     fn request(exit: &Exit, target: &Target, part: Part) -> Request<()> {
         let mut request = exit.request_for_packets(target);
         request
@@ -117,6 +125,40 @@ impl Spread for PacketFlow {
     }
 }
 
+impl Spread for IpFlow {
+    /// All addresses.
+    type Target = ();
+
+    fn request(exit: &Exit, (): &(), part: Part) -> Request<()> {
+        exit.request_for_ip(part)
+    }
+
+    fn attach(self: &Arc<Self>, way: Way, stream: Stream) -> impl Future<Output = ()> + Send + 'static {
+        let (datagrams, quic) = (way.flows.of_many(stream.id().into_inner()), way.line.quic().clone());
+        let (sends, receives) = stream.split();
+        Self::attach(self, Some(way.line), datagrams, (sends, Receiving::new(receives)), quic)
+    }
+
+    fn carried_on(&self, _: &Line) -> Option<u64> {
+        None
+    }
+
+    /// Inner flows are for all lines.
+    async fn wants_more(&self) {}
+
+    fn has_ended(&self) -> bool {
+        Self::has_ended(self)
+    }
+
+    async fn ended(&self) {
+        Self::ended(self).await;
+    }
+
+    fn abandon(&self) {
+        Self::abandon(self);
+    }
+}
+
 /// The streams of a flow on a line.
 struct Streams {
     count: usize,
@@ -138,7 +180,7 @@ impl Streams {
 /// Carries a flow until its end: the work on the first subflow, which is on the line of this number, and others.
 pub(super) async fn spread<F: Spread>(
     flow: Arc<F>,
-    (number, target): (u64, Target),
+    (number, target): (u64, F::Target),
     (first, work): (u64, impl Future<Output = ()> + Send + 'static),
     (exit, mut ways): (Arc<Exit>, watch::Receiver<Vec<Way>>),
 ) {

@@ -204,7 +204,7 @@ pub(super) struct Open {
     pub flows: Vec<ShownFlow>,
 }
 
-/// A flow: a connection of TCP to a target, or packets of UDP.
+/// A flow: a connection of TCP to a target, packets of UDP, or IP packets of a client.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Flow")]
 pub(super) struct ShownFlow {
@@ -212,9 +212,9 @@ pub(super) struct ShownFlow {
     pub peer: String,
     /// Its number at that peer.
     pub number: u64,
-    /// `tcp` or `udp`.
+    /// `tcp`, `udp` or `ip`.
     pub kind: &'static str,
-    /// Host and port.
+    /// Host and port; of IP packets the addresses of the client.
     pub target: String,
     /// When it began, in seconds since 1970.
     pub begun_s: f64,
@@ -323,13 +323,14 @@ impl Open {
 }
 
 fn flows_of(peer: &Peer) -> Vec<ShownFlow> {
-    let shown = |(number, Row { target, is_packets, begun, flow }): (u64, Row)| {
+    let shown = |(number, row): (u64, Row)| {
+        let (target, Row { kind, begun, flow, .. }) = (row.target(), row);
         let (to_target_bytes, from_target_bytes) = peer.split(flow.carried());
         ShownFlow {
             peer: peer.name.clone(),
             number,
-            kind: if is_packets { "udp" } else { "tcp" },
-            target: target.to_string(),
+            kind: kind.name(),
+            target,
             begun_s: Duration::as_secs_f64(&begun),
             to_target_bytes,
             from_target_bytes,

@@ -67,6 +67,7 @@ fn exit_service(address: &str, identity: Identity, onward: Course) -> ExitServic
         host: None,
         accounts: Accounts::new(vec![Account::of(token(SECRET))]).unwrap(),
         callers: None,
+        tun: None,
         onward,
         control: named("lia").unwrap(),
         always: None,
@@ -136,7 +137,7 @@ pub fn start_proxy_with(
 /// Starts a proxy.
 pub fn start_proxy_to(exit: Exit, password: Option<&Password>) -> RunningProxy {
     let door = |kind| Door { kind, address: "127.0.0.1:0".parse().unwrap(), password: password.cloned() };
-    let service = ProxyService { exit, doors: vec![door(Kind::Socks), door(Kind::Http)], watch: None };
+    let service = ProxyService { exit, doors: vec![door(Kind::Socks), door(Kind::Http)], tun: None, watch: None };
     let running = Running::start(|events: Events<ProxyEvent>| proxy(service, events)).unwrap();
     let at = |wanted| match running.wait(LONG) {
         Some(ProxyEvent::Open(kind, address)) if kind == wanted => address,

@@ -214,7 +214,7 @@ async fn a_door_that_everybody_could_use_is_not_opened() {
         (door, (|error| matches!(error, ProxyError::Door(DoorError::Open(_)))) as fn(&ProxyError) -> bool),
         (taken, |error| matches!(error, ProxyError::Door(DoorError::Listen { .. }))),
     ] {
-        let service = ProxyService { exit: exit.clone(), doors: vec![door], watch: None };
+        let service = ProxyService { exit: exit.clone(), doors: vec![door], tun: None, watch: None };
         let running = anabranch_live::running::Running::start(|events| proxy(service, events)).unwrap();
         let Some(ProxyEvent::Failed(error)) = running.wait(LONG) else { panic!("it runs") };
         assert!(is_right(&error), "{error}");
