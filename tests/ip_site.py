@@ -53,16 +53,19 @@ class Site:
     def new(cls, folder: Path) -> Site:
         user, far, target = (Machine.new() for _ in range(3))
         site = cls(user, far, target, folder / "exit.token")
-        for number in (1, 2):
-            join(user, far, (f"up{number}", f"down{number}"), (f"10.{number}.0.1/24", f"10.{number}.0.2/24"))
-        join(far, target, ("out", "in"), (f"{EXITS[4]}/24", f"{TARGETS[4]}/24"))
-        far.shell(f"ip addr add {EXITS[6]}/64 dev out; ip addr add 10.9.0.254/24 dev out")
-        target.shell(f"ip addr add {TARGETS[6]}/64 dev in; ip addr add {PRIVATE}/24 dev in")
-        (folder / "rules").write_text(MASQUERADE, encoding="utf-8")
-        done = subprocess.run(far.command("nft", "-f", folder / "rules"), check=False, capture_output=True)
-        if done.returncode != 0:
+        try:
+            for number in (1, 2):
+                join(user, far, (f"up{number}", f"down{number}"), (f"10.{number}.0.1/24", f"10.{number}.0.2/24"))
+            join(far, target, ("out", "in"), (f"{EXITS[4]}/24", f"{TARGETS[4]}/24"))
+            far.shell(f"ip addr add {EXITS[6]}/64 dev out; ip addr add 10.9.0.254/24 dev out")
+            target.shell(f"ip addr add {TARGETS[6]}/64 dev in; ip addr add {PRIVATE}/24 dev in")
+            (folder / "rules").write_text(MASQUERADE, encoding="utf-8")
+            done = subprocess.run(far.command("nft", "-f", folder / "rules"), check=False, capture_output=True)
+            if done.returncode != 0:
+                pytest.skip(f"the kernel refuses rules: {done.stderr.decode()}")
+        except BaseException:
             site.end()
-            pytest.skip(f"the kernel refuses rules: {done.stderr.decode()}")
+            raise
         return site
 
     def exit(self, *options: str) -> Lines:

@@ -325,7 +325,7 @@ def test_usage_that_cannot_be_kept_is_told_once_and_a_file_of_another_kind_is_re
     usage.begin("office", "month")
     for own.count in (1, 2):
         usage.follow(own, at_once=True)
-    assert capsys.readouterr().err.count("what clients have used is not kept") == 1
+    assert capsys.readouterr().err.count("what was used is not kept") == 1
     usage.file.parent.mkdir()
     usage.follow(own, at_once=True)
     assert json.loads(usage.file.read_text())["office"]["bytes"] == 2, "it is tried again"

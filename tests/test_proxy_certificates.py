@@ -213,7 +213,7 @@ def test_all_by_the_authorities_are_served_unless_a_file_names_certificates(tmp_
         ('[a]\ncertificate = "a"\n[b]\ncertificate = "*"\n', ["certificate", "certificate"]),
     ):
         file.write_text(text, encoding="utf-8")
-        found, _ = accounts(None, file, tmp_path / "authorities.pem", with_targets=True)
+        found, *_ = accounts(None, file, tmp_path / "authorities.pem", with_targets=True)
         assert [shows[0] for _, shows, *_ in found] == expected
     file.write_text('[a]\ntoken-file = "t"\ncertificate = "a"\n', encoding="utf-8")
     with pytest.raises(ScenarioError, match="has both"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 
 from anabranch import _core
 from ip_site import PRIVATE, TARGETS, Site, skip_without_devices
+from masque_clients import build
 from running_programs import LONG_S
 
 if TYPE_CHECKING:
@@ -23,24 +22,11 @@ pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such devices"),
 ]
 
-SOURCE = Path(__file__).with_name("connect_ip")
-
-GO = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
-
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build the client, for which Go and the modules of go.sum have to be there."""
-    if GO is None:
-        pytest.skip("Go is missing, in which the client of others is written")
-    program = tmp_path_factory.mktemp("client") / "connect_ip"
-    command = [GO, "build", "-trimpath", "-o", str(program), "."]
-    # A newer Go is not fetched for it.
-    settings = {**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly"}
-    done = subprocess.run(command, cwd=SOURCE, env=settings, capture_output=True, text=True, timeout=300, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"the client of others cannot be built here: {done.stderr.strip().splitlines()[-1]}")
-    return program
+    return build(tmp_path_factory.mktemp("client"), Path(__file__).with_name("connect_ip"))
 
 
 @pytest.fixture

@@ -91,7 +91,7 @@ def received(port: int, target: Target, seconds: float) -> float:
         count, begin = 0, time.monotonic()
         while time.monotonic() < begin + seconds:
             count += len(peer.recv(1 << 18))
-    return 8 * count / seconds
+        return 8 * count / (time.monotonic() - begin)
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
@@ -141,13 +141,13 @@ def test_a_metered_line_is_a_backup_once_it_has_carried_what_it_may(
 
 def test_what_metered_lines_carry_counts_once(tmp_path: Path) -> None:
     meters = Meters(Usage.read(tmp_path / "lines.json"))
-    meters.add("wwan0", 1, "day")
+    meters.add("wwan0", [1], "day")
     # A line that is made again begins from what it had, and a count that falls for a moment is none.
     for carried in ([5, 100], [5, 80], [5, 130], [], [9, 131]):
         meters.follow(carried, at_once=True)
     assert meters.used() == [("wwan0", 131)]
     later = Meters(Usage.read(tmp_path / "lines.json"))
-    later.add("wwan0", 0, "day")
+    later.add("wwan0", [0], "day")
     later.follow([10], at_once=True)
     assert later.used() == [("wwan0", 141)]
     assert Usage.read(tmp_path / "lines.json").begin("wwan0", "day") == 141
@@ -164,7 +164,7 @@ def test_a_line_is_no_backup_any_more_when_its_period_is_over(
             self.said = said
 
     meters = Meters(Usage.read(tmp_path / "lines.json"))
-    meters.add("wwan0", 0, "day")
+    meters.add("wwan0", [0], "day")
     own, lines = Own(), Lines([Line("wwan0", False, metered=(900, "day"))], meters=meters)
     lines.follow(own)  # type: ignore[arg-type]
     assert own.said[0][0][0]
@@ -208,8 +208,11 @@ def test_options_that_nothing_is_there_for_are_refused(tmp_path: Path) -> None:
             read_lines(places, ([], [], []), **{"metered_in": None, "groups": None, "is_redundant": False} | words)
     token = tmp_path / "exit.token"
     token.write_text("0123456789abcdef0123456789abcdef\n")
-    done = run("proxy", "anabranch://127.0.0.1:1/?pin=00", "--token-file", str(token), "--via", VIA, "--groups", "0,0")
+    done = run(
+        "proxy", f"anabranch://127.0.0.1:1/?pin={64 * '0'}", "--token-file", str(token), "--via", VIA, "--groups", "0,0"
+    )
     assert done.returncode == 2
+    assert "takes paths as they are" in done.stderr, done
 
 
 def test_clients_name_agents_that_grant_rates(tmp_path: Path) -> None:

@@ -84,7 +84,9 @@ fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
     let common = subject.iter_common_name().filter_map(|name| name.as_str().ok()).map(str::to_owned);
     let alternatives = certificate.subject_alternative_name().ok().flatten();
     let alternatives = alternatives.into_iter().flat_map(|found| &found.value.general_names).filter_map(alternative);
-    let whole = Some(subject.to_string()).filter(|subject| !subject.is_empty());
+    // Where a value has signs that divide attributes, another subject may read the same.
+    let is_plain = subject.iter_attributes().all(|own| own.as_str().is_ok_and(|text| !text.contains([',', '+', '='])));
+    let whole = Some(subject.to_string()).filter(|subject| is_plain && !subject.is_empty());
     whole.into_iter().chain(common).chain(alternatives).collect()
 }
 

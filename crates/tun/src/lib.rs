@@ -6,4 +6,4 @@ mod device;
 mod netlink;
 
 pub use device::{PATH, open};
-pub use netlink::{Settings, addresses, has_ipv6, set_up};
+pub use netlink::{Settings, addresses, addresses_of, has_ipv6, set_up};

@@ -39,9 +39,6 @@ pub fn set_up(name: &str, settings: &Settings) -> io::Result<()> {
     let index = if_nametoindex(name)?;
     let kernel = Kernel::new()?;
     let (addresses, is_up) = present(name)?;
-    for network in settings.gone.iter().filter(|own| addresses.contains(&own.addr())) {
-        kernel.ask(libc::RTM_DELADDR, 0, &address(index, network))?;
-    }
     if !is_up || mtu(name) != Some(settings.mtu) {
         match kernel.ask(libc::RTM_NEWLINK, 0, &link(index, settings.mtu)) {
             // Who has no right uses a device as it is, if it is up.
@@ -53,19 +50,38 @@ pub fn set_up(name: &str, settings: &Settings) -> io::Result<()> {
         let flags = (libc::NLM_F_CREATE | libc::NLM_F_REPLACE) as u16;
         kernel.ask(libc::RTM_NEWADDR, flags, &address(index, network))?;
     }
+    // Now only: with the last address of IPv4 the kernel drops all routes over the device.
+    for network in settings.gone.iter().filter(|own| addresses.contains(&own.addr())) {
+        kernel.ask(libc::RTM_DELADDR, 0, &address(index, network))?;
+    }
     Ok(())
 }
 
-/// All addresses at which this machine takes packets: its own, and those of all machines in its networks.
+/// The addresses of a device.
+///
+/// # Errors
+/// If the kernel does not tell them.
+pub fn addresses_of(name: &str) -> io::Result<Vec<IpAddr>> {
+    present(name).map(|(addresses, _)| addresses)
+}
+
+/// All addresses at which this machine takes packets: its own, and of each of its networks the first, at which routers answer
+/// [rfc4291, sec. 2.6.1], and with IPv4 the last, which is that of all machines.
 ///
 /// # Errors
 /// If the kernel does not tell them.
 pub fn addresses() -> io::Result<Vec<IpAddr>> {
-    Ok(getifaddrs()?
-        .flat_map(|found| [found.address, found.broadcast])
-        .flatten()
-        .filter_map(|own| plain(&own))
-        .collect())
+    let all = getifaddrs()?.flat_map(|found| {
+        let [own, broadcast, mask] =
+            [found.address, found.broadcast, found.netmask].map(|address| plain(address.as_ref()?));
+        let network = own.zip(mask).and_then(|(own, mask)| IpNet::with_netmask(own, mask).ok());
+        let ends = network.map_or_else(Vec::new, |network| match network {
+            IpNet::V4(v4) => vec![v4.network().into(), v4.broadcast().into()],
+            IpNet::V6(v6) => vec![v6.network().into()],
+        });
+        own.into_iter().chain(broadcast).chain(ends)
+    });
+    Ok(all.collect())
 }
 
 fn plain(address: &SockaddrStorage) -> Option<IpAddr> {

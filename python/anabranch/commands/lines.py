@@ -79,21 +79,21 @@ class Meters:
     """What metered lines have carried."""
 
     usage: Usage
-    numbers: dict[str, int] = field(default_factory=dict)
-    """The number of each metered line."""
+    numbers: dict[str, list[int]] = field(default_factory=dict)
+    """The numbers of the lines over each metered interface."""
     _used: dict[str, int] = field(default_factory=dict)
     _carried: dict[str, int] = field(default_factory=dict)
-    """What each line had carried at the last look."""
+    """What had been carried over each interface at the last look."""
 
-    def add(self, name: str, number: int, period: str) -> None:
-        """Add a line."""
-        self.numbers[name] = number
+    def add(self, name: str, numbers: list[int], period: str) -> None:
+        """Add an interface."""
+        self.numbers[name] = numbers
         self._used[name] = self.usage.begin(name, period)
 
     def follow(self, carried: Sequence[int], *, at_once: bool = False) -> None:
         """Count what lines have carried, and keep it in the file."""
-        for name, number in self.numbers.items():
-            now = carried[number] if number < len(carried) else 0
+        for name, numbers in self.numbers.items():
+            now = sum(carried[number] for number in numbers if number < len(carried))
             before = self._carried.get(name, 0)
             self._used[name] += max(now - before, 0)
             self._carried[name] = max(now, before)
@@ -128,6 +128,8 @@ class Lines:
 
     def said(self) -> _LinesSaid:
         """Give what is said of the lines now: the terms of each, and what is granted over all and over each."""
+        if self.meters is not None:
+            self._judge(self.meters)
         known = self.groups if self.follow_groups is None else self.follow_groups()
         groups = list(known) if known else [None] * len(self.lines)
         terms = [
@@ -142,7 +144,6 @@ class Lines:
         """Say what has changed, and count what metered lines carry."""
         if self.meters is not None:
             self.meters.follow(own.carried(), at_once=at_once)
-            self._judge(self.meters)
         said = self.said()
         if said != self._said:
             own.say(said)
@@ -182,12 +183,14 @@ def following(
         yield follow
     finally:
         with held_interrupts():
-            if lines is not None:
-                # What lines have carried is known while they are kept.
-                lines.follow(own, at_once=True)
-            own.stop()
-            if keep is not None:
-                keep(True)
+            try:
+                if lines is not None:
+                    # What lines have carried is known while they are kept.
+                    lines.follow(own, at_once=True)
+            finally:
+                own.stop()
+                if keep is not None:
+                    keep(True)
 
 
 def read_lines(
@@ -223,15 +226,16 @@ def read_lines(
     for line, text in metered:
         line.metered = _metered(line.name, text)
         if meters is not None:
-            meters.add(line.name, lines.index(line), line.metered[1])
+            numbers = [number for number, name in enumerate(names) if name == line.name]
+            meters.add(line.name, numbers, line.metered[1])
     if groups and not lines:
         raise ScenarioError("--groups: there is one path, which shares links with no other; name several by --via")
-    numbers, follow = path_groups(groups, names, fetches=False)
-    if numbers and len(numbers) != len(lines):
-        raise ScenarioError(f"--groups: there are {len(numbers)} numbers for {len(lines)} lines; give one for each")
+    groups_of, follow = path_groups(groups, names, fetches=False)
+    if groups_of and len(groups_of) != len(lines):
+        raise ScenarioError(f"--groups: there are {len(groups_of)} numbers for {len(lines)} lines; give one for each")
     if is_redundant and len(lines) < 2:
         raise ScenarioError("--redundant sends over two lines; name them by --via")
-    return Lines(lines, check_groups(numbers), follow, meters=meters, is_redundant=is_redundant)
+    return Lines(lines, check_groups(groups_of), follow, meters=meters, is_redundant=is_redundant)
 
 
 def with_grant(lines: Lines, grant: str | None, demand: str | None, what: str, stack: ExitStack) -> Lines:
@@ -247,8 +251,8 @@ LEAST_BPS, LEAST_WEIGHT, MOST_WEIGHT = 64e3, 1e-3, 1e3
 
 
 def _named(lines: list[Line], option: str, texts: list[str] | None) -> Iterator[tuple[Line, str]]:
-    """Give the line that each text names, and what stands behind the name."""
-    known = {line.name: line for line in lines}
+    """Give each line over what a text names, and what stands behind the name."""
+    known = {line.name for line in lines}
     seen = set()
     for text in texts or ():
         name, sign, value = text.partition("=")
@@ -256,12 +260,16 @@ def _named(lines: list[Line], option: str, texts: list[str] | None) -> Iterator[
         if not sign or not value.strip():
             raise ScenarioError(f"{option}: `{text}` says nothing of a line; write {option} NAME={_EXAMPLES[option]}")
         if name not in known:
-            there = f"there are {', '.join(known)}" if known else "name the lines by --via"
+            there = (
+                f"there are {', '.join(dict.fromkeys(line.name for line in lines))}"
+                if known
+                else "name the lines by --via"
+            )
             raise ScenarioError(f"{option}: there is no line over `{name}`; {there}")
         if name in seen:
             raise ScenarioError(f"{option}: `{name}` is there twice")
         seen.add(name)
-        yield known[name], value.strip()
+        yield from ((line, value.strip()) for line in lines if line.name == name)
 
 
 _EXAMPLES = {"--limit": "'10 Mbit/s'", "--weight": "0.5", "--metered": "'2 GB/month'"}

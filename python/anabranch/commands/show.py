@@ -171,8 +171,8 @@ def _terms(line: dict[str, Any]) -> str:
     """Say what of a line is not as it is with others."""
     said = [
         "backup" if line["is_backup"] else None,
-        None if line["weight"] == 1 else f"weight {line['weight']:g}",
-        None if line["group"] == 0 else f"group {line['group']}",
+        None if line.get("weight", 1) == 1 else f"weight {line['weight']:g}",
+        None if line.get("group", 0) == 0 else f"group {line['group']}",
         f"at most {_core.format_rate(line['most_bps'])}" if "most_bps" in line else None,
     ]
     return "".join(f", {text}" for text in said if text is not None)

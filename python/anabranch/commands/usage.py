@@ -67,7 +67,7 @@ def _locked(file: Path) -> int | None:
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    except BlockingIOError as error:
         os.close(descriptor)
         raise ScenarioError(f"{file}: another program keeps it; each needs a file of its own") from error
     return descriptor
@@ -148,7 +148,7 @@ class Usage:
             self._is_written, self._has_failed = True, False
         except OSError as error:
             if not self._has_failed:
-                typer.echo(f"what clients have used is not kept: {error}", err=True)
+                typer.echo(f"what was used is not kept: {error}", err=True)
             self._has_failed = True
 
     def _write(self) -> None:

@@ -48,12 +48,13 @@ impl Fit {
     }
 
     /// Tells the control what has changed.
-    pub fn tell(&self, group: &Group, lines: &[Arc<Line>]) {
+    pub fn tell(&self, group: &Group, lines: impl FnOnce() -> Vec<Arc<Line>>) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = lines();
         let total = Rate(state.capacity.map_or(f64::INFINITY, |rate| rate.0).min(state.granted.total.0));
         let mut told = Told { groups: [0; SLOTS], total, most: [None; SLOTS] };
         let carrying = usable(lines.iter());
-        for line in lines {
+        for line in &lines {
             let (terms, granted) = (line.terms(), state.granted.paths.get(usize::from(line.number)));
             let own = granted.map_or(terms.most.0, |granted| granted.0.min(terms.most.0));
             let is_idle = total.0.is_finite() && !carrying.iter().any(|other| Arc::ptr_eq(other, line));

@@ -122,7 +122,7 @@ impl Bundle {
 
     /// Tells the control which lines share links, and what each may send: to be called after each change of their terms.
     pub fn fit(&self) {
-        self.fit.tell(&self.group, &self.lines());
+        self.fit.tell(&self.group, || self.lines());
     }
 
     /// Sends no more over all lines than they carry together.

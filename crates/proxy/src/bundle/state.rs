@@ -250,11 +250,12 @@ impl State {
             }
             self.progress.1 = now;
         }
-        let new = if self.takes(own, first, now) { self.sender.hand_out(line, most) } else { None };
-        if new.is_none() && self.copies_to(now).is_some_and(|second| second == line) {
-            return self.sender.hand_out_copy(line, most);
+        match self.copies_to(now).filter(|_| own != first) {
+            // What is new goes over the fastest, so that all of it is on two lines.
+            Some(second) if second == line => self.sender.hand_out_copy(line, most),
+            None if self.takes(own, first, now) => self.sender.hand_out(line, most),
+            _ => None,
         }
-        new
     }
 
     /// The line over which copies of what the fastest carries go, if there are any: of small exchanges, where the user wants

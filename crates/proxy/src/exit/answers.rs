@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
+use anabranch_live::control::Ceiling;
 use anabranch_live::session::Session;
 use bytes::Bytes;
 use h3::ext::Protocol as Carried;
@@ -43,6 +44,9 @@ impl Exit {
         if peer.known.fetch_add(1, Ordering::Relaxed) == 0 {
             peer.welcome();
             choose(&peer.session, &request);
+        }
+        if let Some(granted) = client.granted().filter(|_| peer.client.get().is_none()) {
+            peer.session.limit(&Ceiling::asked(granted));
         }
         // A connection is that of the client that was known first.
         let _ = peer.client.set(client.clone());
@@ -87,11 +91,10 @@ impl Exit {
         };
         let line = Line::new(greeting.number, greeting.terms, peer.session.clone(), peer.flows.data());
         let datagrams = peer.flows.news(stream.id().into_inner());
+        peer.session.move_to(&proxy.bundle.group);
         if !proxy.bundle.add(line.clone()) {
             return refuse(stream, Unreached::Busy.status(), Some(Unreached::Busy)).await;
         }
-        peer.session.move_to(&proxy.bundle.group);
-        proxy.bundle.fit();
         if let Err((proxy, line)) = peer.line.set((proxy.clone(), line.clone())) {
             proxy.bundle.remove(&line);
             return refuse(stream, StatusCode::BAD_REQUEST, None).await;

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use anabranch_core::Rate;
 use anabranch_live::control::{Ceiling, Group, Unsuited};
 use anabranch_live::running::Events;
 use anabranch_proto::Protocol;
@@ -143,18 +142,6 @@ impl Proxies {
         own.share.weight / (own.share.weight + others) / same as f64
     }
 
-    /// Keeps what is sent to each proxy to what is granted to its client: an equal part of that for each of its proxies
-    /// that have flows.
-    pub fn keep_to_grants(&self) {
-        let busy = self.busy();
-        for proxy in self.all() {
-            if let Some(granted) = proxy.client.granted() {
-                let same = busy.iter().filter(|other| Arc::ptr_eq(&other.client, &proxy.client)).count().max(1);
-                proxy.bundle.set_granted(Ceiling::asked(Rate(granted.0 / same as f64)));
-            }
-        }
-    }
-
     /// The proxy of a client with a bundle of this number. If it is new its address is `remote`, and its control
     /// that of its name, if it has one that suits.
     ///
@@ -188,6 +175,9 @@ impl Proxies {
             share,
             events: self.events.clone(),
         });
+        if let Some(granted) = client.granted() {
+            proxy.bundle.set_granted(Ceiling::asked(granted));
+        }
         all.insert(key, Arc::downgrade(&proxy));
         Ok(proxy)
     }

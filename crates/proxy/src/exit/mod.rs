@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
+use anabranch_core::Rate;
 use anabranch_live::QuicConfig;
 use anabranch_live::callers::{Caller, Callers};
 use anabranch_live::control::{Ceiling, Unsuited, named};
@@ -278,10 +279,22 @@ async fn keep_to_grants(exit: &Exit) {
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
-        exit.proxies.keep_to_grants();
-        for peer in exit.peers().iter().filter(|peer| peer.line.get().is_none()) {
-            if let Some(granted) = peer.client.get().and_then(|client| client.granted()) {
-                peer.session.limit(&Ceiling::asked(granted));
+        let (proxies, mut peers) = (exit.proxies.all(), exit.peers());
+        peers.retain(|peer| peer.line.get().is_none());
+        for client in exit.accounts.all() {
+            let Some(granted) = client.granted() else { continue };
+            let is_own = |other: &Arc<Known>| Arc::ptr_eq(other, client);
+            let own: Vec<_> = proxies.iter().filter(|proxy| is_own(&proxy.client)).collect();
+            let plain: Vec<_> = peers.iter().filter(|peer| peer.client.get().is_some_and(is_own)).collect();
+            // An equal part for each connection or proxy that has flows.
+            let ledgers = own.iter().map(|proxy| &proxy.ledger).chain(plain.iter().map(|peer| &peer.ledger));
+            let busy = ledgers.filter(|ledger| ledger.open() > 0).count().max(1);
+            let part = Ceiling::asked(Rate(granted.0 / busy as f64));
+            for proxy in own {
+                proxy.bundle.set_granted(part.clone());
+            }
+            for peer in plain {
+                peer.session.limit(&part);
             }
         }
     }

@@ -118,7 +118,8 @@ impl Sender {
         Some(piece)
     }
 
-    /// Hands out a copy of the oldest piece that only other lines have: it may be late there.
+    /// Hands out a copy of the oldest piece that only other lines have: it may be late there. Nothing, if that would take long
+    /// to find.
     pub fn hand_out_copy(&mut self, line: u64, most: usize) -> Option<Piece> {
         let (mut begin, own) = (self.acked, self.sent.get(&line));
         for _ in 0..MOST_STEPS {
@@ -126,11 +127,16 @@ impl Sender {
             let Some((_, after)) = own.and_then(|own| own.iter().find(covers)) else { break };
             begin = *after;
         }
+        let after = |&&(from, to): &&(u64, u64)| from <= begin && begin < to;
+        if own.is_some_and(|own| own.iter().any(|range| after(&range))) {
+            return None;
+        }
+        let ahead = own.and_then(|own| own.iter().map(|(from, _)| *from).filter(|from| *from > begin).min());
         // What has to be handed out again is handed out as such.
         if self.again.range(..=begin).next_back().is_some_and(|(_, end)| begin < *end) {
             return None;
         }
-        let piece = self.piece(begin, self.next, most)?;
+        let piece = self.piece(begin, ahead.map_or(self.next, |ahead| ahead.min(self.next)), most)?;
         self.note(line, &piece);
         Some(piece)
     }

@@ -356,3 +356,21 @@ fn there_is_room_for_all_though_the_end_is_known_before() {
     assert!(receiver.has_news() && receiver.is_urgent());
     assert_eq!(receiver.tell(), (100, 300));
 }
+
+#[test]
+fn a_line_gets_no_copy_of_what_it_has_whatever_it_got_before() {
+    let mut sender = Sender::new(1 << 20);
+    // Of each two pieces the second line has the later one first: its ranges do not join.
+    for pair in 0..40 {
+        sender.write(bytes(2000 * pair, 2000));
+        assert_eq!(sender.hand_out(1, 1000).unwrap().offset, 2000 * pair);
+        assert_eq!(sender.hand_out(2, 1000).unwrap().offset, 2000 * pair + 1000);
+    }
+    let mut copied = 0;
+    while let Some(piece) = sender.hand_out_copy(2, 1500) {
+        assert_eq!((piece.offset % 2000, piece.bytes.len()), (0, 1000), "a piece that only the first line has");
+        copied += 1;
+        assert!(copied <= 40);
+    }
+    assert!(copied >= 8, "{copied}");
+}

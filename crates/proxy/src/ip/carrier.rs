@@ -86,9 +86,10 @@ struct Subflow {
 }
 
 impl Subflow {
-    /// Time until a packet that is sent now has arrived and is acknowledged, behind those that wait for its line.
+    /// Time until a packet that is sent now has arrived and is acknowledged, behind those that wait for its line, by the weight
+    /// of that.
     fn arrival(&self) -> Duration {
-        let Some(pace) = self.line.as_ref().map(|line| line.pace()) else { return Duration::ZERO };
+        let Some(pace) = self.line.as_ref().map(|line| line.weighed(false)) else { return Duration::ZERO };
         pace.rtt + pace.rtt.mul_f64(self.sender.waiting() as f64 / pace.window.max(1) as f64)
     }
 }

@@ -28,7 +28,7 @@ mod linux {
     use std::io::{self, Write};
     use std::net::IpAddr;
 
-    use anabranch_tun::{Settings, addresses, has_ipv6, open, set_up};
+    use anabranch_tun::{Settings, addresses, addresses_of, has_ipv6, open, set_up};
     use ipnet::IpNet;
     use tokio::net::unix::pipe::Receiver;
 
@@ -61,6 +61,11 @@ mod linux {
         /// Whether it can have addresses of the kind of this one.
         pub fn can_have(&self, address: IpAddr) -> bool {
             address.is_ipv4() || has_ipv6(&self.name)
+        }
+
+        /// The addresses that it has; none where the kernel does not tell them.
+        pub fn addresses(&self) -> Vec<IpAddr> {
+            addresses_of(&self.name).unwrap_or_default()
         }
 
         /// Gives it an MTU and addresses, and takes others away.
@@ -127,6 +132,10 @@ mod other {
         }
 
         pub fn can_have(&self, _: IpAddr) -> bool {
+            match *self {}
+        }
+
+        pub fn addresses(&self) -> Vec<IpAddr> {
             match *self {}
         }
 

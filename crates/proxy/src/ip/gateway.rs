@@ -16,7 +16,7 @@ use super::device::{Device, DeviceError, own_addresses};
 use super::packet::{self, Header};
 use super::path::Scope;
 use super::pool::{NetworkError, Pool};
-use super::trouble::{Trouble, tell};
+use super::trouble::{Messages, Trouble, tell};
 use crate::packets::capsule::MOST_DATAGRAM;
 use crate::rules::Rules;
 use crate::unreached::Unreached;
@@ -27,8 +27,8 @@ const MTU: u16 = 1500;
 /// Time between looks at the addresses of this machine.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// The most messages a second about packets of a client that do not go on.
-const MOST_MESSAGES: u32 = 100;
+/// The most addresses for which a client asks at a time; a request for more is not answered.
+const MOST_ASKED: usize = 16;
 
 /// The reason why there can be no tunnels.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +54,8 @@ struct Table {
     guests: RwLock<HashMap<IpAddr, Weak<IpFlow>>>,
     /// The addresses of this machine.
     machine: RwLock<HashSet<IpAddr>>,
+    /// Messages to others about packets to clients.
+    messages: Mutex<Messages>,
 }
 
 impl Gateway {
@@ -67,6 +69,8 @@ impl Gateway {
         let networks: Vec<IpNet> = tun.networks.iter().copied().filter(|own| device.can_have(own.addr())).collect();
         let table = Table::new(&networks)?;
         device.set_up(MTU, table.own.clone(), Vec::new())?;
+        let machine = own_addresses().map_err(|error| DeviceError::SetUp { name: tun.name.clone(), error })?;
+        *table.machine.write().unwrap_or_else(PoisonError::into_inner) = machine.into_iter().collect();
         Ok(Arc::new(Self { device, table }))
     }
 
@@ -162,24 +166,6 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// Counts messages about packets that do not go on.
-#[derive(Debug)]
-struct Messages {
-    since: Instant,
-    count: u32,
-}
-
-impl Messages {
-    /// Whether there may be another.
-    fn may_tell(&mut self, now: Instant) -> bool {
-        if now.saturating_duration_since(self.since) >= Duration::from_secs(1) {
-            *self = Self { since: now, count: 0 };
-        }
-        self.count += 1;
-        self.count <= MOST_MESSAGES
-    }
-}
-
 /// What becomes of a packet of a client.
 #[derive(Debug, PartialEq, Eq)]
 enum Outward {
@@ -219,7 +205,7 @@ fn routes(rules: &Rules, scope: &Scope, held: &[IpAddr]) -> Vec<Route> {
 }
 
 /// Whether an address is of one machine, which others can reach over a router.
-fn is_routed(address: IpAddr) -> bool {
+pub(super) fn is_routed(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => {
             !(v4.is_unspecified() || v4.is_loopback() || v4.is_link_local() || v4.is_multicast() || v4.is_broadcast())
@@ -238,7 +224,13 @@ impl Table {
     fn new(networks: &[IpNet]) -> Result<Self, NetworkError> {
         let pool = Pool::new(networks)?;
         let own = pool.own();
-        Ok(Self { pool: Mutex::new(pool), own, guests: RwLock::default(), machine: RwLock::default() })
+        Ok(Self {
+            pool: Mutex::new(pool),
+            own,
+            guests: RwLock::default(),
+            machine: RwLock::default(),
+            messages: Mutex::default(),
+        })
     }
 
     fn pool(&self) -> MutexGuard<'_, Pool> {
@@ -264,8 +256,7 @@ impl Table {
         for own in &taken {
             self.enter(*own, flow);
         }
-        let messages = Messages { since: Instant::now(), count: 0 };
-        let guest = Guest { flow: flow.clone(), addresses, rules, scope, messages };
+        let guest = Guest { flow: flow.clone(), addresses, rules, scope, messages: Messages::default() };
         guest.tell();
         Some(guest)
     }
@@ -274,6 +265,9 @@ impl Table {
     fn answer(&self, guest: &mut Guest, capsule: &Capsule) {
         // What a client assigns, or can reach itself, is of no use here.
         let Capsule::Request(asked) = capsule else { return };
+        if asked.len() > MOST_ASKED {
+            return;
+        }
         let mut held: Vec<IpAddr> = guest.held().collect();
         let mut answers: Vec<Address> = Vec::new();
         for Address { request, network } in asked {
@@ -334,6 +328,10 @@ impl Table {
             return None;
         }
         let trouble = flow.forward(framed, &header).err()?;
+        let mut messages = self.messages.lock().unwrap_or_else(PoisonError::into_inner);
+        if !messages.may_tell(Instant::now()) {
+            return None;
+        }
         tell(&framed[1..], &header, header.destination, trouble)
     }
 }

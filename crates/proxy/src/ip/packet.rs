@@ -173,6 +173,10 @@ fn read_v6(packet: &[u8]) -> Option<Header> {
             break;
         }
     }
+    if !is_later && matches!(protocol, 0 | 43 | 44 | 51 | 60) {
+        // More extensions than are looked at, or a second fragment in one: what follows is not known.
+        return None;
+    }
     let ports = if is_later { None } else { ports(packet, payload, protocol) };
     Some(Header {
         source,

@@ -1,6 +1,9 @@
 //! Messages about packets that do not go on: ICMP [rfc792], and that of IPv6 [rfc4443].
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::packet::{HEAD_V4, HEAD_V6, Header, ICMP, ICMPV6, folded, sum};
 
@@ -13,6 +16,33 @@ const HEAD: usize = 8;
 
 /// Hops that a message has.
 const HOPS: u8 = 64;
+
+/// The most messages a second [rfc4443, sec. 2.4(f)].
+const MOST_MESSAGES: u32 = 100;
+
+/// Counts messages, of which there are not many in a second.
+#[derive(Debug)]
+pub(super) struct Messages {
+    since: Instant,
+    count: u32,
+}
+
+impl Default for Messages {
+    fn default() -> Self {
+        Self { since: Instant::now(), count: 0 }
+    }
+}
+
+impl Messages {
+    /// Whether there may be another.
+    pub fn may_tell(&mut self, now: Instant) -> bool {
+        if now.saturating_duration_since(self.since) >= Duration::from_secs(1) {
+            *self = Self { since: now, count: 0 };
+        }
+        self.count += 1;
+        self.count <= MOST_MESSAGES
+    }
+}
 
 /// Why a packet does not go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

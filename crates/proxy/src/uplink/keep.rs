@@ -165,8 +165,9 @@ pub(super) async fn keep(exit: Arc<Exit>, place: Place, (bundle, ways, seen): (A
                 let line = Line::new(place.number, place.greeting(&exit).terms, session, flows.data());
                 let _leaving = Leaving(line.quic().clone());
                 let (reason, was_up) = hold(&exit, &place, (&line, &flows), (&bundle, &ways, &seen)).await;
-                seen.board.carried(place.number, line.carried());
+                // In between it counts as if it had carried nothing, and never twice.
                 bundle.remove(&line);
+                seen.board.carried(place.number, line.carried());
                 drop(client);
                 if was_up {
                     pause = BACK_OFF.0;
@@ -262,8 +263,12 @@ async fn hold(
                 if line.set_terms(greeting.terms) {
                     seen.board.changes(greeting.number, greeting.terms);
                     bundle.fit();
-                    // Without an answer the line is lost, and the next one begins with these terms.
-                    let _ = timeout(ANSWER_TIME, ask(&mut asking, exit.greeting(greeting, counts_marks))).await;
+                    let answer = timeout(ANSWER_TIME, ask(&mut asking, exit.greeting(greeting, counts_marks))).await;
+                    let is_heard = matches!(&answer, Ok(Some((_, answer))) if answer.headers().contains_key(LINE));
+                    if !is_heard {
+                        // The next one begins with these terms.
+                        line.close();
+                    }
                 }
             }
         };

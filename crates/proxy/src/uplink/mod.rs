@@ -181,9 +181,10 @@ impl Seen {
 
     /// The lines in the order of their numbers: what is known of each, and the line if it is up.
     fn lines(&self) -> Vec<(Known, Option<Arc<Line>>)> {
+        let known = self.board.all();
         let up = self.bundle.get().map_or_else(Vec::new, |bundle| bundle.lines());
         let line = |number| up.iter().find(|line| line.number == number).cloned();
-        self.board.all().into_iter().map(|known| (known.clone(), line(known.number))).collect()
+        known.into_iter().map(|known| (known.clone(), line(known.number))).collect()
     }
 }
 
