@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import random
 import re
 import signal
 import socket
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PROGRAM = [str(Path(sys.executable).with_name("anabranch"))]
+PORTS = (20_000, 32_000)
+"""The ports that programs of tests have."""
+
 NODES = ["west", "mid town", "São"]
 
 LINE = [
@@ -38,14 +42,15 @@ def anabranch(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 def free_ports(count: int, kind: socket.SocketKind) -> list[int]:
-    """Give ports that are free now."""
-    sockets = [socket.socket(socket.AF_INET, kind) for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports: list[int] = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+    """Give ports that are free now, below those that the system gives to programs without one of their own."""
+    ports: list[int] = []
+    for port in random.sample(range(*PORTS), PORTS[1] - PORTS[0]):
+        with socket.socket(socket.AF_INET, kind) as one, suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            ports.append(port)
+        if len(ports) == count:
+            return ports
+    raise AssertionError(f"of the ports {PORTS[0]} to {PORTS[1]} fewer than {count} are free")
 
 
 @dataclass
@@ -122,7 +127,8 @@ class Agents:
 @contextmanager
 def three_agents(folder: Path, more: dict[str, str]) -> Iterator[Agents]:
     """Run three agents in a line, each with more in its file."""
-    neighbours, doors = free_ports(3, socket.SOCK_DGRAM), free_ports(3, socket.SOCK_DGRAM)
+    ports = free_ports(6, socket.SOCK_DGRAM)
+    neighbours, doors = ports[:3], ports[3:]
     network = ab.read_scenario(ab.scenario(links=LINE)).network
     make_network(network, folder / "net", {node: f"127.0.0.1:{p}" for node, p in zip(NODES, neighbours, strict=True)})
     agents = Agents(folder / "log", ports=dict(zip(NODES, free_ports(3, socket.SOCK_STREAM), strict=True)))

@@ -34,7 +34,8 @@ def running_diamond(folder: Path) -> Iterator[dict[str, Path]]:
     ]
     network = ab.read_scenario(ab.scenario(links=tables)).network
     nodes = network.core.node_names
-    hops, doors = (free_ports(len(nodes), socket.SOCK_DGRAM) for _ in range(2))
+    ports = free_ports(2 * len(nodes), socket.SOCK_DGRAM)
+    hops, doors = ports[: len(nodes)], ports[len(nodes) :]
     make_network(network, folder / "net", {n: f"127.0.0.1:{port}" for n, port in zip(nodes, hops, strict=True)})
     files = [folder / "net" / node / "agent.toml" for node in nodes]
     for file, door in zip(files, doors, strict=True):
