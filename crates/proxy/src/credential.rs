@@ -19,7 +19,7 @@ pub enum Credential {
 /// Which certificates are those of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Certificate {
-    /// The one with this fingerprint, whoever has signed it.
+    /// The certificate with this fingerprint, by any authority or none.
     Pinned(Fingerprint),
     /// Those that authorities have signed and that have this name: the subject, its common name, or an alternative name.
     Named(String),

@@ -426,7 +426,7 @@ mod tests {
         table.answer(&mut guest, &ask(&["10.77.0.9/32", "::/128"]));
         assert_eq!(held(&guest), ["10.77.0.9", "fd00:77::2"]);
         assert_eq!(guest.addresses.iter().map(|own| own.request).collect::<Vec<_>>(), [1, 2]);
-        // That of another, and two of one kind: one of them is refused.
+        // The client asks for the address of another client, and for two addresses of IPv4: it gets one, and the second is refused.
         table.answer(&mut guest, &ask(&["10.77.0.3/32", "0.0.0.0/32"]));
         assert_eq!(held(&guest), ["10.77.0.9", "fd00:77::2"]);
         assert!(guest.addresses[1].is_refused());
