@@ -127,8 +127,7 @@ impl Sender {
             let Some((_, after)) = own.and_then(|own| own.iter().find(covers)) else { break };
             begin = *after;
         }
-        let after = |&&(from, to): &&(u64, u64)| from <= begin && begin < to;
-        if own.is_some_and(|own| own.iter().any(|range| after(&range))) {
+        if own.is_some_and(|own| own.iter().any(|&(from, to)| from <= begin && begin < to)) {
             return None;
         }
         let ahead = own.and_then(|own| own.iter().map(|(from, _)| *from).filter(|from| *from > begin).min());
